@@ -258,7 +258,7 @@ describe('roles', () => {
       `UPDATE ledger SET key_check = 'x'`,
       `SELECT text FROM sealed`,
       `SELECT * FROM documents`,
-      `SELECT * FROM append_decisions(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+      `SELECT * FROM append_decisions(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
       `CREATE TABLE mine (a integer)`,
     ])
       expect([sql, await tryAs('reader', sql)]).toEqual([sql, denied]);

@@ -105,9 +105,9 @@ test('an append that is cut at any byte of its statement or of its answer is sto
   const bytes = [0, 1, 5, 40, 200, 600];
   for (const [index, many] of bytes.entries()) {
     const call = new SampleCall(`c${index}`);
-    proxy.cutWithin('append_v1', many);
+    proxy.cutWithin('append_v2', many);
     await expect(ledger.journal.append(call.begin())).resolves.toEqual({ status: 'appended', version: 1 });
-    proxy.cutAnswerTo('append_v1', many);
+    proxy.cutAnswerTo('append_v2', many);
     await expect(ledger.journal.append(call.end())).resolves.toEqual({ status: 'appended', version: 2 });
   }
   expect(await ledger.entries.read({ limit: 100 })).toHaveLength(1 + bytes.length * 2);

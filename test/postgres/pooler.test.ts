@@ -10,6 +10,7 @@ import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-le
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { PgServer } from './pg-server.ts';
+import { findProblems } from './verify.ts';
 import type { PgPooler } from './start-pooler.ts';
 import { startPooler } from './start-pooler.ts';
 
@@ -113,4 +114,8 @@ test('limits-hold: calls of four processes behind a pooler stay within their lim
   );
   expect(ran).toBe(25);
   expect(pooler.transactions()).toBeGreaterThan(0);
+  // The entries of all sessions state the totals of the shared counter in the order of their positions.
+  const reader = await openPooled(schema);
+  open.push(reader);
+  expect(await findProblems(reader)).toEqual([]);
 });

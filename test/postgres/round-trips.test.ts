@@ -76,7 +76,7 @@ const mail = (id: string) => ({ id, name: 'send_mail', arguments: { to: 'ada' } 
 
 /** Statements of calls: not those that renew a lease, wake other processes or fill lists. */
 const ofCalls = (): string[] =>
-  proxy.statements.filter((text) => /append_v1|entries|unsettled|claims/.test(text) && !/read_/.test(text));
+  proxy.statements.filter((text) => /append_v2|entries|unsettled|claims/.test(text) && !/read_/.test(text));
 
 test('a new call of a tool with an effect costs two round trips', async () => {
   newSchema();
@@ -85,7 +85,7 @@ test('a new call of a tool with an effect costs two round trips', async () => {
   await turn.call(mail('first')); // a turn first looks for calls of processes that are gone
   proxy.statements.length = 0;
   await turn.call(mail('second'));
-  expect(ofCalls().map((text) => /append_v1/.exec(text)?.[0])).toEqual(['append_v1', 'append_v1']);
+  expect(ofCalls().map((text) => /append_v2/.exec(text)?.[0])).toEqual(['append_v2', 'append_v2']);
 });
 
 test('concurrent calls share their look-ups and their commits', async () => {

@@ -1,54 +1,61 @@
 /**
  * The functions that append. One call takes a whole batch: it locks, checks and writes in one round trip and one commit.
  *
- * Locks are always taken in this order: the lane, the heads of sessions by id, counters by name, claims by the hash of
- * their key. Each check is a statement of its own after the lock, because a statement sees the rows as they were when it
- * began.
+ * Locks are always taken in this order: keys and counters by the hash of their name, the lane, the heads of sessions by
+ * id, the rows of counters by name. Each check is a statement of its own after the lock, because a statement sees the rows
+ * as they were when it began.
  *
- * A transaction gets its id with its first lock and may then wait for a head. If another transaction with a later id
- * appended to that session meanwhile, our positions would come before its positions. The function then gives up with
- * QT001, and the client sends the batch again.
+ * Readers that follow a key or a counter through several sessions, `verify` among them, go by position. So entries about
+ * one of them must have positions in the order in which they changed it. Advisory locks give a transaction no id. With
+ * these locks taken first, a transaction gets its id after all earlier changes of its keys and counters.
+ *
+ * A transaction may still wait for a head after it got its id. If another transaction with a later id appended to that
+ * session meanwhile, our positions would come before its positions. The function then gives up with QT001, and the
+ * client sends the batch again.
  *
  * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
- * `append_v1` does not scan whole tables.
+ * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once: without
+ * the setting, the server makes new ones for each length of the arrays.
  *
  * `p_names` are the sessions of the batch, each once, in the order of their bytes. `p_new`: some of them may have no head
  * yet; without it, a missing head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and
- * `p_digests` name effects that must not be unsettled. One row with the status `all` says that every item was appended.
+ * `p_digests` name effects that must not be unsettled. `p_quoted` are the names in `p_counters` as the entries have them. One row with the status `all` says that every item was appended.
  */
 export const appendFunctions = `
-CREATE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+CREATE OR REPLACE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN encode(sha256(convert_to(coalesce(state, head) || E'\\n' || n || E'\\n' || t, 'UTF8')), 'hex');
-CREATE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE = text);
+CREATE OR REPLACE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE = text);
 
-CREATE FUNCTION lock_heads(p_names text[], p_genesis text[], p_new boolean) RETURNS bigint LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE v_found bigint; v_last bigint; v_first bigint;
+CREATE OR REPLACE FUNCTION lock_heads(p_names text[], p_genesis text[], p_new boolean, OUT first bigint, OUT has_doubts boolean)
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE v_found bigint; v_last bigint;
 BEGIN
   IF p_new THEN
     INSERT INTO sessions AS h (session_id, sequence, hash, position)
       SELECT x.s, 0, x.g, 0 FROM unnest(p_names, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
       ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
   END IF;
-  SELECT count(*), max(l.position), min(l.base) INTO v_found, v_last, v_first FROM (
-    SELECT h.position, (SELECT position_base FROM ledger) AS base FROM sessions h
+  SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL) INTO v_found, v_last, first, has_doubts FROM (
+    SELECT h.position, h.doubts, (SELECT position_base FROM ledger) AS base FROM sessions h
       WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
   IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;
-  v_first := (v_first + pg_current_xact_id()::text::bigint) * 1024;
-  IF v_last >= v_first THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;
-  RETURN v_first;
+  first := (first + pg_current_xact_id()::text::bigint) * 1024;
+  IF v_last >= first THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;
 END $$;
 
-CREATE FUNCTION append_items(
+CREATE OR REPLACE FUNCTION append_items(
   p_first bigint, p_sessions text[], p_calls text[], p_expected integer[], p_texts text[], p_bodies text[],
   p_salts text[], p_tools text[], p_digests text[], p_extras text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   i integer; p integer; x jsonb; e jsonb; v_had integer; v_text text; v_name text; v_sum jsonb; v_taken double precision;
-  v_names text[]; v_sequences bigint[]; v_hashes text[]; v_positions bigint[]; v_row record; v_totals text; v_moved text;
+  v_names text[]; v_sequences bigint[]; v_hashes text[]; v_positions bigint[]; v_doubts text[]; v_row record; v_totals text;
 BEGIN
-  SELECT array_agg(h.session_id), array_agg(h.sequence), array_agg(h.hash), array_agg(h.position)
-    INTO v_names, v_sequences, v_hashes, v_positions
+  SELECT array_agg(h.session_id), array_agg(h.sequence), array_agg(h.hash), array_agg(h.position), array_agg(h.doubts)
+    INTO v_names, v_sequences, v_hashes, v_positions, v_doubts
     FROM sessions h WHERE h.session_id = ANY (p_sessions);
+  PERFORM damaged('the rows of the table "unsettled" of the session ' || n || ' do not agree with its entries')
+    FROM unnest(v_names, v_doubts) y(n, d) WHERE y.d IS DISTINCT FROM doubts_of(y.n);
   <<items>>
   FOR i IN 1 .. cardinality(p_sessions) LOOP
     ord := i; status := 'appended'; version := 0; detail := NULL; at := p_first + i - 1;
@@ -75,11 +82,16 @@ BEGIN
         END IF;
       END LOOP;
       IF x ? 'claim' THEN
-        SELECT c.session_id, c.call_id, c.digest INTO v_row FROM claims c WHERE c.key = x -> 'claim' ->> 'key';
-        IF FOUND AND NOT (v_row.session_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overSession'
+        SELECT m.session_id, m.call_id, m.text, NULL AS digest INTO v_row FROM marked('claim ' || (x -> 'claim' ->> 'key')) m;
+        IF v_row.text IS NULL THEN
+          SELECT c.session_id, c.call_id, NULL AS text, c.digest INTO v_row FROM claims c WHERE c.key = x -> 'claim' ->> 'key';
+        ELSIF strpos(v_row.text, ',"claim":{"key":' || (x -> 'claim' ->> 'quoted') || ',') = 0 THEN
+          PERFORM damaged('the mark of a key points to another entry');
+        END IF;
+        IF v_row.call_id IS NOT NULL AND NOT (v_row.session_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overSession'
             AND v_row.call_id IS NOT DISTINCT FROM x -> 'claim' ->> 'overCall') THEN
           status := 'claimed';
-          detail := jsonb_build_object('session', v_row.session_id, 'call', v_row.call_id, 'digest', v_row.digest);
+          detail := jsonb_build_object('session', v_row.session_id, 'call', v_row.call_id, 'digest', v_row.digest, 'entry', v_row.text);
           RETURN NEXT; CONTINUE items;
         END IF;
       END IF;
@@ -98,6 +110,7 @@ BEGIN
       FOR e IN SELECT * FROM jsonb_array_elements(coalesce(x -> 'moves', '[]') || coalesce(x -> 'guards', '[]')) LOOP
         SELECT coalesce((SELECT s.version FROM states s
           WHERE s.session_id = p_sessions[i] AND s.subject = e ->> 'subject'), 0) INTO version;
+        PERFORM check_state(p_sessions[i], e ->> 'subject', e ->> 'quoted', version);
         IF version <> (e ->> 'version')::integer THEN
           status := 'moved'; detail := e ->> 'subject'; RETURN NEXT; CONTINUE items;
         END IF;
@@ -131,7 +144,7 @@ BEGIN
         LOOP
           v_totals := v_totals || CASE WHEN v_totals = '' THEN '' ELSE ',' END || '{"counter":' || v_row.quoted
             || ',"used":' || v_row.used || ',"reserved":' || v_row.reserved || '}';
-          UPDATE counters c SET session_id = p_sessions[i], sequence = v_sequences[p] + 1 WHERE c.name = v_row.name;
+          UPDATE counters c SET position = at WHERE c.name = v_row.name;
         END LOOP;
         v_text := overlay(v_text PLACING ',"totals":[' || v_totals || ']' FROM position(',"bodies":' IN v_text) FOR 0);
       END IF;
@@ -139,12 +152,17 @@ BEGIN
         INSERT INTO states AS s (session_id, subject, version, text)
           VALUES (p_sessions[i], e ->> 'subject', (e ->> 'version')::integer + 1, e ->> 'state')
           ON CONFLICT (session_id, subject) DO UPDATE SET version = excluded.version, text = excluded.text;
+        PERFORM put_mark(state_mark(p_sessions[i], e ->> 'subject'), at);
       END LOOP;
-      IF x ? 'release' THEN DELETE FROM claims c WHERE c.key = x ->> 'release'; END IF;
+      IF x ? 'release' THEN
+        DELETE FROM claims c WHERE c.key = x ->> 'release';
+        DELETE FROM marks m WHERE m.key = 'claim ' || (x ->> 'release');
+      END IF;
       IF x ? 'claim' THEN
         INSERT INTO claims (key, session_id, call_id, digest)
           VALUES (x -> 'claim' ->> 'key', p_sessions[i], p_calls[i], x -> 'claim' ->> 'digest')
           ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, call_id = excluded.call_id, digest = excluded.digest;
+        PERFORM put_mark('claim ' || (x -> 'claim' ->> 'key'), at);
       END IF;
       IF x ? 'sealed' THEN
         INSERT INTO sealed (session_id, call_id, text) VALUES (p_sessions[i], p_calls[i], x ->> 'sealed')
@@ -161,6 +179,7 @@ BEGIN
       IF x ? 'clears' THEN
         DELETE FROM unsettled u WHERE u.session_id = p_sessions[i] AND u.call_id = p_calls[i];
       END IF;
+      IF x ? 'doubt' OR x ? 'clears' THEN v_doubts[p] := doubts_of(p_sessions[i]); END IF;
     END IF;
     v_sequences[p] := v_sequences[p] + 1;
     v_hashes[p] := chain_step(NULL, v_hashes[p], v_sequences[p], v_text);
@@ -172,22 +191,28 @@ BEGIN
         v_text, p_bodies[i], p_salts[i], v_hashes[p]);
     RETURN NEXT;
   END LOOP;
-  UPDATE sessions h SET sequence = y.n, hash = y.h, position = y.at
-    FROM unnest(v_names, v_sequences, v_hashes, v_positions) y(s, n, h, at)
+  UPDATE sessions h SET sequence = y.n, hash = y.h, position = y.at, doubts = y.d
+    FROM unnest(v_names, v_sequences, v_hashes, v_positions, v_doubts) y(s, n, h, at, d)
     WHERE h.session_id = y.s AND h.sequence <> y.n;
 END $$;
 
-CREATE FUNCTION append_v1(
+CREATE OR REPLACE FUNCTION append_v2(
   p_lane text, p_epoch bigint, p_names text[], p_genesis text[], p_new boolean, p_simple boolean, p_sessions text[],
   p_calls text[], p_expected integer[], p_texts text[], p_bodies text[], p_salts text[], p_tools text[],
-  p_digests text[], p_extras text[], p_counters text[], p_keys text[]
-) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT SET enable_seqscan = off AS $$
-DECLARE v_first bigint; v_fine boolean;
+  p_digests text[], p_extras text[], p_counters text[], p_quoted text[], p_keys text[]
+) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+DECLARE v_first bigint; v_doubts boolean; v_fine boolean;
 BEGIN
+  IF cardinality(p_counters) + cardinality(p_keys) > 0 THEN
+    PERFORM pg_advisory_xact_lock(k) FROM (
+      SELECT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n
+      UNION SELECT hashtextextended(n, 5499) FROM unnest(p_counters) n ORDER BY 1) shared;
+  END IF;
   PERFORM 1 FROM lanes l WHERE l.lane_id = p_lane AND l.epoch = p_epoch FOR SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
-  v_first := lock_heads(p_names, p_genesis, p_new);
-  IF p_simple THEN
+  SELECT l.first, l.has_doubts INTO v_first, v_doubts FROM lock_heads(p_names, p_genesis, p_new) l;
+  IF p_simple AND NOT v_doubts THEN
     SELECT bool_and((y.c IS NULL OR coalesce((SELECT max(n.version) FROM entries n
           WHERE n.session_id = y.s AND n.call_id = y.c AND n.version IS NOT NULL), 0) = y.w)
         AND (y.tool IS NULL OR NOT EXISTS (SELECT 1 FROM unsettled u
@@ -198,15 +223,16 @@ BEGIN
     IF cardinality(p_counters) > 0 THEN
       INSERT INTO counters AS c (name, used, reserved) SELECT DISTINCT n COLLATE "C", 0, 0 FROM unnest(p_counters) n ORDER BY 1
         ON CONFLICT (name) DO UPDATE SET used = c.used;
-    END IF;
-    IF cardinality(p_keys) > 0 THEN
-      PERFORM pg_advisory_xact_lock(k)
-        FROM (SELECT DISTINCT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n ORDER BY 1) keys;
+      IF EXISTS (SELECT 1 FROM counters c WHERE c.name = ANY (p_counters) AND c.position >= v_first) THEN
+        RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001';
+      END IF;
+      PERFORM check_counter(x.name, x.quoted) FROM (SELECT DISTINCT n.name, n.quoted FROM unnest(p_counters, p_quoted) n(name, quoted)) x;
     END IF;
   END IF;
   IF NOT v_fine THEN
     RETURN QUERY SELECT * FROM append_items(v_first, p_sessions, p_calls, p_expected, p_texts, p_bodies, p_salts,
       p_tools, p_digests, p_extras);
+    PERFORM put_mark('counter ' || c.name, c.position) FROM counters c WHERE c.name = ANY (p_counters) AND c.position >= v_first;
     RETURN;
   END IF;
   IF cardinality(p_names) = cardinality(p_sessions) THEN

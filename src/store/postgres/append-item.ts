@@ -2,7 +2,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { ToolResponded } from '../../call/event.ts';
-import { genesisHash } from '../../ledger/chain.ts';
 import { quoteText } from '../../ledger/formats/v1/quote-text.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
@@ -13,7 +12,6 @@ import { toPgText } from './pg-text.ts';
 
 export type AppendItem = {
   readonly session: string;
-  readonly genesis: string;
   readonly call: string | null;
   /** The version the call must have; -1 for a remark; null where the entry is about no call. */
   readonly expected: number | null;
@@ -24,7 +22,7 @@ export type AppendItem = {
   readonly tool: string | null;
   readonly digest: string | null;
   readonly extras: string | null;
-  readonly counters: readonly string[];
+  readonly counters: readonly CounterName[];
   readonly keys: readonly string[];
   /** How the text of this entry begins, and of no other. */
   readonly prefix: string;
@@ -50,7 +48,6 @@ export function toAppendItem(
   const [guess, ...others] = hasExtras ? [] : guesses;
   return {
     session: toPgText(sessionId),
-    genesis: genesisHash(sessionId),
     call: callId === undefined ? null : toPgText(callId),
     expected: callId === undefined ? null : expectedVersion === 'any' ? remark : expectedVersion,
     text: written.text,
@@ -60,7 +57,7 @@ export function toAppendItem(
     extras: hasExtras || others.length > 0 ? JSON.stringify({ ...extras, ...toGuesses(guesses) }) : null,
     tool: guess === undefined ? null : toPgText(guess.toolName),
     digest: guess === undefined ? null : toPgText(guess.inputDigest),
-    counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => toPgText(counter)),
+    counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counterName(counter)),
     keys: [entry.claim?.key, entry.releaseClaim].flatMap((key) => (key === undefined ? [] : [toPgText(key)])),
     prefix: `{"v":1,"entry":${quoteText(entry.entryId)},`,
   };
@@ -88,6 +85,7 @@ function toExtras(entry: Entry, digest: string | undefined): JsonObject {
     ...(claim && {
       claim: {
         key: toPgText(claim.key),
+        quoted: quoteText(claim.key),
         digest: toPgText(claim.inputDigest),
         ...(claim.supersedes && {
           overSession: toPgText(claim.supersedes.sessionId),
@@ -110,6 +108,7 @@ function toExtras(entry: Entry, digest: string | undefined): JsonObject {
     ...(moves && {
       moves: moves.map(({ subject, expectedVersion }) => ({
         subject: toPgText(subject),
+        quoted: quoteText(subject),
         version: expectedVersion,
         state: JSON.stringify(lastState(entry.events, subject)),
       })),
@@ -117,6 +116,7 @@ function toExtras(entry: Entry, digest: string | undefined): JsonObject {
     ...(guards && {
       guards: guards.map(({ subject, expectedVersion }) => ({
         subject: toPgText(subject),
+        quoted: quoteText(subject),
         version: expectedVersion,
       })),
     }),
@@ -139,7 +139,8 @@ function toExtras(entry: Entry, digest: string | undefined): JsonObject {
 }
 
 /** `quoted` becomes part of the hashed text, in which the counter has its own name. */
-const counterName = (counter: string): { name: string; quoted: string } => ({
+type CounterName = { readonly name: string; readonly quoted: string };
+const counterName = (counter: string): CounterName => ({
   name: toPgText(counter),
   quoted: quoteText(counter),
 });

@@ -8,9 +8,12 @@
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
+import { genesisHash } from '../../ledger/chain.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
-import { toIntArray, toTextArray } from './text-array.ts';
+import { ColumnWriter } from './column-writer.ts';
+import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
 import { connect, fencedState, isRefusal, isRetryable, newSessionState, sqlStateOf } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
@@ -56,6 +59,7 @@ export class AppendLane {
   readonly #queue: Job[] = [];
   /** Sessions that have a head. */
   readonly #known = new Set<string>();
+  readonly #columns = new ColumnWriter();
   #connection: PgConnection | undefined;
   #epoch = 0;
   /** Since when nothing was written, although there was something to write. */
@@ -68,7 +72,7 @@ export class AppendLane {
     pool: PgPool,
     laneId: string,
     onCommit: (last: number) => void,
-    appendFunction: AppendFunction = 'append_v1',
+    appendFunction: AppendFunction = 'append_v2',
   ) {
     this.#pool = pool;
     this.#appendSql = toAppendSql(appendFunction);
@@ -186,29 +190,38 @@ export class AppendLane {
 
   async #send(connection: PgConnection, jobs: readonly Job[]): Promise<void> {
     const items = jobs.map(({ item }) => item);
-    const heads = new Map(items.map(({ session, genesis }) => [session, genesis]));
+    const sessions = [...new Set(items.map(({ session }) => session))];
+    const hasNew = sessions.some((session) => !this.#known.has(session));
+    const counters = items.flatMap((item) => item.counters);
+    const columns = this.#columns;
+    columns.beginBatch();
     const rows = await connection.query<ResultRow>(this.#pool.named(this.#appendSql), [
       this.#laneId,
       this.#epoch,
-      toTextArray([...heads.keys()]),
-      toTextArray([...heads.values()]),
-      [...heads.keys()].some((session) => !this.#known.has(session)),
+      columns.texts(sessions, (session) => session),
+      // Another process may have removed a head that this one knows: then it begins again like the new ones.
+      columns.texts(hasNew ? sessions : [], (session) => genesisHash(fromPgText(session))),
+      hasNew,
       isSimple(items),
-      toTextArray(items.map(({ session }) => session)),
-      toTextArray(items.map(({ call }) => call)),
-      toIntArray(items.map(({ expected }) => expected)),
-      toTextArray(items.map(({ text }) => text)),
-      toTextArray(items.map(({ bodies }) => bodies)),
-      toTextArray(items.map(({ salt }) => salt)),
-      toTextArray(items.map(({ tool }) => tool)),
-      toTextArray(items.map(({ digest }) => digest)),
-      toTextArray(items.map(({ extras }) => extras)),
-      toTextArray(items.flatMap(({ counters }) => counters)),
-      toTextArray(items.flatMap(({ keys }) => keys)),
+      columns.texts(items, ({ session }) => session),
+      columns.texts(items, ({ call }) => call),
+      columns.integers(items, ({ expected }) => expected),
+      columns.texts(items, ({ text }) => text),
+      columns.texts(items, ({ bodies }) => bodies),
+      columns.texts(items, ({ salt }) => salt),
+      columns.texts(items, ({ tool }) => tool),
+      columns.texts(items, ({ digest }) => digest),
+      columns.texts(items, ({ extras }) => extras),
+      columns.texts(counters, ({ name }) => name),
+      columns.texts(counters, ({ quoted }) => quoted),
+      columns.texts(
+        items.flatMap(({ keys }) => keys),
+        (key) => key,
+      ),
     ]);
     this.#failingSinceMs = undefined;
     if (this.#known.size > mostKnown) this.#known.clear();
-    for (const session of heads.keys()) this.#known.add(session);
+    for (const session of sessions) this.#known.add(session);
     const [first] = rows;
     if (first?.status === 'all') {
       this.#onCommit(first.at + jobs.length - 1);
@@ -253,10 +266,10 @@ const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
   ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`;
 
 /** A role that may only decide uses the second one. */
-export type AppendFunction = 'append_v1' | 'append_decisions';
+export type AppendFunction = 'append_v2' | 'append_decisions';
 
 const toAppendSql = (name: AppendFunction): string =>
-  `SELECT * FROM @${name}(${Array.from({ length: 17 }, (_, n) => `$${n + 1}`).join(', ')})`;
+  `SELECT * FROM @${name}(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(', ')})`;
 
 /** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
 function isSimple(items: readonly AppendItem[]): boolean {
@@ -295,13 +308,18 @@ function toResult({ status, version, detail }: ResultRow): Appended['result'] {
     case 'moved':
       return { status, subject: fromPgText(detail ?? ''), version };
     case 'claimed': {
-      const holder = parseDetail<{ session: string; call: string; digest: string }>(detail);
+      const holder = parseDetail<{
+        session: string;
+        call: string;
+        digest: string | null;
+        entry: string | null;
+      }>(detail);
       return {
         status,
         holder: {
           sessionId: fromPgText(holder.session),
           callId: fromPgText(holder.call),
-          inputDigest: fromPgText(holder.digest),
+          inputDigest: claimedDigest(holder),
         },
       };
     }
@@ -317,6 +335,12 @@ function toResult({ status, version, detail }: ResultRow): Appended['result'] {
     default:
       throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
   }
+}
+
+/** According to the entry of the claim, or else to its row: see `mark-functions.ts`. */
+export function claimedDigest({ entry, digest }: { entry: string | null; digest: string | null }): string {
+  if (entry === null) return fromPgText(digest ?? '');
+  return readEntry({ text: entry, bodies: undefined }).claim?.inputDigest ?? '';
 }
 
 /** The function wrote it with these members. */

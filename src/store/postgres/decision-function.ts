@@ -10,13 +10,13 @@ const decisions = ['confirmation.decided', 'grant.given', 'grant.revoked'];
 const extras = ['sealed', 'dropSealed', 'guards'];
 
 const [, parameters = '', returns = ''] =
-  /CREATE FUNCTION append_v1\(([^)]*)\) (RETURNS TABLE \([^)]*\))/.exec(appendFunctions) ?? [];
+  /CREATE OR REPLACE FUNCTION append_v2\(([^)]*)\) (RETURNS TABLE \([^)]*\))/.exec(appendFunctions) ?? [];
 const names = parameters.split(',').map((parameter) => parameter.trim().split(' ')[0] ?? '');
 
 const list = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ');
 
 export const decisionFunction: string = `
-CREATE FUNCTION append_decisions(${parameters}) ${returns}
+CREATE OR REPLACE FUNCTION append_decisions(${parameters}) ${returns}
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM unnest(p_texts) t(entry), jsonb_array_elements(t.entry::jsonb -> 'events') e
@@ -25,7 +25,7 @@ BEGIN
   THEN
     RAISE EXCEPTION 'this role may only decide held calls and give grants' USING ERRCODE = '42501';
   END IF;
-  RETURN QUERY SELECT * FROM append_v1(${names.join(', ')});
+  RETURN QUERY SELECT * FROM append_v2(${names.join(', ')});
 END $$;
 REVOKE ALL ON FUNCTION append_decisions FROM PUBLIC;
 `;

@@ -2,8 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
-import { migrations } from './migrations.ts';
-import { placesPerTransaction } from './migrations.ts';
+import {
+  firstFormatWithMarks,
+  firstMark,
+  functions,
+  migrations,
+  placesPerTransaction,
+} from './migrations.ts';
+import { rebuildWith } from './side-rebuild.ts';
 
 export type LedgerRow = {
   readonly ledgerId: string;
@@ -40,6 +46,7 @@ export async function migrate(pool: PgPool): Promise<LedgerRow> {
     const found = await formatOf(query, schema);
     refuseNewer(found);
     for (const sql of toStatements(schema, found)) await query(sql);
+    if (found > 0 && found < firstFormatWithMarks) await rebuildWith(query, Date.now());
     const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger`);
     return row as LedgerRow; // written just now
   });
@@ -59,6 +66,9 @@ export function toMigrationScript(schema: string, { found, wanted }: MigrationSt
     guard,
     ...toStatements(schema, found).map((sql) => `${sql.trim().replace(/;$/, '')};`),
     'COMMIT;',
+    ...(found > 0 && found < firstFormatWithMarks
+      ? ['-- Run `quittance rebuild` next: calls with a limit or a key are refused before that.']
+      : []),
     '',
   ].join('\n');
 }
@@ -71,7 +81,9 @@ function toStatements(schema: string, found: number): readonly string[] {
   return [
     ...(found === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${schema}`] : []),
     `SET LOCAL search_path TO ${schema}`,
-    ...migrations.slice(found),
+    ...migrations.slice(found).filter((sql) => sql !== ''),
+    functions,
+    ...(found === 0 ? [firstMark] : []),
     found === 0
       ? `INSERT INTO ledger (ledger_id, format) VALUES ('${randomUUID()}', ${migrations.length})`
       : `UPDATE ledger SET format = ${migrations.length}`,

@@ -11,6 +11,7 @@
  */
 import { appendFunctions } from './append-functions.ts';
 import { decisionFunction } from './decision-function.ts';
+import { markFunctions } from './mark-functions.ts';
 
 /** Entries of one transaction have so many places in their positions. */
 export const placesPerTransaction = 1_024;
@@ -107,5 +108,20 @@ const documents = `
   CREATE TABLE documents (name ${id} PRIMARY KEY, version bigint NOT NULL, text text NOT NULL);
 `;
 
+const marks = `
+  ALTER TABLE sessions ADD COLUMN doubts text;
+  ALTER TABLE counters ADD COLUMN position bigint;
+  ALTER TABLE counters DROP COLUMN sequence, DROP COLUMN session_id;
+  CREATE TABLE marks (key ${id} PRIMARY KEY, position bigint NOT NULL) WITH (fillfactor = 50);
+  DROP FUNCTION IF EXISTS append_v1, append_decisions, lock_heads;
+`;
+
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables + appendFunctions, documents, decisionFunction];
+export const migrations: readonly string[] = [tables, documents, '', marks];
+
+/** Every migration replaces the functions. One whose parameters change gets another name. */
+export const functions: string = markFunctions + appendFunctions + decisionFunction;
+
+/** A ledger that is upgraded from an older version has no marks yet: see `mark-functions.ts`. */
+export const firstFormatWithMarks = 4;
+export const firstMark = `INSERT INTO marks (key, position) VALUES ('', 0)`;

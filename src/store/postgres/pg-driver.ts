@@ -194,3 +194,5 @@ export const orderState = 'QT001';
 export const newSessionState = 'QT003';
 /** Raised where another connection took over for this one. */
 export const fencedState = 'QT002';
+/** Raised by the append function where a row does not agree with the entries. */
+export const damagedState = 'QT004';

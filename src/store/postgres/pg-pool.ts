@@ -2,7 +2,7 @@
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
-import { connect, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import { connect, damagedState, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
 
 export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
@@ -170,6 +170,14 @@ export function toUnavailable(error: unknown): QuittanceError {
     return new QuittanceError(
       'config.invalid',
       `The database has no Quittance tables of this version: ${said}. Run \`quittance migrate\` with a role that may create them.`,
+      {},
+      error,
+    );
+  if (state === damagedState)
+    return new QuittanceError(
+      'ledger.damaged',
+      `Nothing was appended: ${said}. Another program changed the tables of the ledger. Run \`quittance verify\` to see ` +
+        'what else was changed, and `quittance rebuild` to make the tables again from the entries.',
       {},
       error,
     );

@@ -1,6 +1,7 @@
 import type { ClaimHolder, Claims, Counter } from '../../ledger/claims.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { LookUp } from '../../ledger/look-up.ts';
+import { claimedDigest } from './append-lane.ts';
 import type { EffectGuesses } from './effect-guesses.ts';
 import type { Key, OrdRow } from './gathered-read.ts';
 import { GatheredRead } from './gathered-read.ts';
@@ -8,10 +9,19 @@ import { toTextArray } from './text-array.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 
-type ClaimRow = OrdRow & { readonly session_id: string; readonly call_id: string; readonly digest: string };
+type ClaimRow = OrdRow & {
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly digest: string | null;
+  readonly entry: string | null;
+};
 
-const readClaimsSql = `SELECT x.o::integer AS ord, c.session_id, c.call_id, c.digest
-  FROM unnest($1::text[]) WITH ORDINALITY x(k, o) JOIN @claims c ON c.key = x.k`;
+/** The marked entry decides. A row without one still blocks other calls from the key. */
+const readClaimsSql = `SELECT x.o::integer AS ord, coalesce(e.session_id, c.session_id) AS session_id,
+    coalesce(e.call_id, c.call_id) AS call_id, c.digest, e.text AS entry
+  FROM unnest($1::text[]) WITH ORDINALITY x(k, o) LEFT JOIN @claims c ON c.key = x.k
+  LEFT JOIN @marks m ON m.key = 'claim ' || x.k LEFT JOIN @entries e ON e.position = m.position
+  WHERE coalesce(e.call_id, c.call_id) IS NOT NULL`;
 
 const findEffectsSql = `SELECT x.o::integer AS ord, u.call_id
   FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY x(s, t, d, o)
@@ -37,7 +47,7 @@ export class PostgresClaims implements Claims {
       row && {
         sessionId: fromPgText(row.session_id),
         callId: fromPgText(row.call_id),
-        inputDigest: fromPgText(row.digest),
+        inputDigest: claimedDigest(row),
       }
     );
   }

@@ -127,7 +127,7 @@ async function putSideRow(query: PgQuery, row: SideRow): Promise<void> {
       ]);
       return;
     case 'counter':
-      await query('INSERT INTO @counters (name, used, reserved, sequence) VALUES ($1, $2, $3, 0)', [
+      await query('INSERT INTO @counters (name, used, reserved, position) VALUES ($1, $2, $3, 0)', [
         toPgText(row.name),
         row.used,
         row.reserved,

@@ -16,6 +16,7 @@ import { readOnlyError, refuseEntry } from '../../ledger/refuse-entry.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
 import type { LookUp } from '../../ledger/look-up.ts';
+import { lastState } from '../../ledger/last-state.ts';
 import type { AppendItem } from './append-item.ts';
 import { findDoubt, toAppendItem } from './append-item.ts';
 import type { Appended } from './append-lane.ts';
@@ -57,7 +58,9 @@ export class PostgresJournal implements Journal {
     const digest = doubt && (await this.#digestOf(entry, doubt.callId));
     const effects = guesses.takeFor(entry);
     const { result } = await append(toAppendItem(entry, ownerId, salt, digest, effects));
-    if (entry.callId !== undefined) this.#seen.add(entry.sessionId, entry.callId);
+    // The first entry makes the call known. Forgetting one costs a look-up, not an answer.
+    if (entry.callId !== undefined && entry.expectedVersion === 0)
+      this.#seen.add(entry.sessionId, entry.callId);
     if (result.status !== 'unsettled') return result;
     guesses.noteWrong(entry.sessionId, effects);
     return { status: 'moved', subject: unsettledSubject, version: 0 };
@@ -95,12 +98,25 @@ export class PostgresJournal implements Journal {
     return rows.flatMap((row) => decodeEntryRow(row).events as readonly QuittanceEvent[]);
   }
 
+  /** According to the entry that last moved it. The row says what an erased entry no longer does. */
   async readState(sessionId: string, subject: string): Promise<StoredState | undefined> {
-    const [row] = await this.#parts.pool.read<{ version: number; text: string }>(
-      'SELECT version, text FROM @states WHERE session_id = $1 AND subject = $2',
+    const [row] = await this.#parts.pool.read<{
+      version: number;
+      state: string;
+      text: string | null;
+      bodies: string | null;
+    }>(
+      `SELECT s.version, s.text AS state, e.text, e.bodies FROM @states s
+       LEFT JOIN @marks m ON m.key = @state_mark(s.session_id, s.subject) LEFT JOIN @entries e ON e.position = m.position
+       WHERE s.session_id = $1 AND s.subject = $2`,
       [toPgText(sessionId), toPgText(subject)],
     );
-    return row && { version: row.version, state: readJsonText(row.text) as JsonObject };
+    if (row === undefined) return undefined;
+    const entry = row.text === null ? undefined : decodeEntryRow({ text: row.text, bodies: row.bodies });
+    const moved = entry?.moves?.find((move) => move.subject === subject);
+    if (entry === undefined || moved === undefined) throw changedStateError(sessionId, subject);
+    const state = entry.erased ? readJsonText(row.state) : lastState(entry.events, subject);
+    return { version: moved.expectedVersion + 1, state: state as JsonObject };
   }
 
   async readSealed(sessionId: string, callId: string): Promise<string | undefined> {
@@ -190,6 +206,14 @@ const unsettledSubject = 'quittance.unsettled';
 const readCallsSql = `SELECT x.o::integer AS ord, ${entryColumns}
   FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
   JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY x.o, e.sequence`;
+
+const changedStateError = (sessionId: string, subject: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The row of ${JSON.stringify(subject)} of session ${JSON.stringify(sessionId)} in the table "states" does not agree with ` +
+      'the entries. Another program changed it. `quittance rebuild` makes it again.',
+    { sessionId },
+  );
 
 const changedError = (sessionId: string, callId: string): QuittanceError =>
   new QuittanceError(

@@ -79,7 +79,7 @@ export class PostgresLedger implements Ledger {
         : Array.from(
             { length: pool.settings.writers },
             (_, n) =>
-              new AppendLane(pool, `${ownerId}/${n}`, onCommit, mayAppend ? 'append_v1' : 'append_decisions'),
+              new AppendLane(pool, `${ownerId}/${n}`, onCommit, mayAppend ? 'append_v2' : 'append_decisions'),
           );
     const guesses = new EffectGuesses();
     this.journal = new PostgresJournal({

@@ -10,6 +10,7 @@ import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { newSessionTally } from '../../ledger/session-tally.ts';
+import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import { toTextArray } from './text-array.ts';
@@ -71,6 +72,10 @@ export class PostgresRetention implements Retention {
       const { ids, now } = this.#parts;
       const head = { sessionId, sequence: last.sequence, hash: last.hash };
       await this.#append(query, { ...removalEntry(removal, head, now(), ids), totals }, first);
+      for (const { counter } of totals) {
+        await query('UPDATE @counters SET position = $2 WHERE name = $1', [toPgText(counter), first]);
+        await query('SELECT @put_mark($1, $2)', [`counter ${toPgText(counter)}`, first]);
+      }
       return true;
     });
   }
@@ -89,7 +94,7 @@ export class PostgresRetention implements Retention {
         toPgText(sessionId),
       ]);
       const names = found === undefined ? sessions.filter((name) => name !== sessionId) : sessions;
-      const [locked] = await query<{ first: number }>('SELECT @lock_heads($1, $2, true) AS first', [
+      const [locked] = await query<{ first: number }>('SELECT first FROM @lock_heads($1, $2, true)', [
         toTextArray(names.map(toPgText)),
         toTextArray(names.map(genesisHash)),
       ]);
@@ -125,14 +130,7 @@ export class PostgresRetention implements Retention {
     position: number,
   ): Promise<void> {
     const { ownerId, salt } = this.#parts;
-    const { text, bodies, salt: own } = writeEntry(entry, ownerId, salt);
-    await query(
-      `WITH head AS (UPDATE @sessions SET sequence = sequence + 1, position = $2,
-           hash = @chain_step(NULL, hash, sequence + 1, $3) WHERE session_id = $1 RETURNING sequence, hash)
-       INSERT INTO @entries (position, session_id, sequence, text, bodies, salt, hash)
-       SELECT $2, $1, sequence, $3, $4, $5, hash FROM head`,
-      [toPgText(entry.sessionId), position, text, bodies ?? null, own ?? null],
-    );
+    await appendOwnEntry(query, writeEntry(entry, ownerId, salt), entry.sessionId, position);
   }
 }
 
@@ -181,10 +179,18 @@ async function leaveCounters(
   session: string,
   sessionId: string,
 ): Promise<readonly CounterTotal[]> {
-  for (const prefix of sessionCounterPrefixes(sessionId))
+  for (const prefix of sessionCounterPrefixes(sessionId)) {
     await query('DELETE FROM @counters WHERE starts_with(name, $1)', [toPgText(prefix)]);
+    await query('DELETE FROM @marks WHERE starts_with(key, $1)', [`counter ${toPgText(prefix)}`]);
+  }
+  await query(
+    `DELETE FROM @marks WHERE key IN (SELECT 'claim ' || key FROM @claims WHERE session_id = $1
+       UNION ALL SELECT @state_mark(session_id, subject) FROM @states WHERE session_id = $1)`,
+    [session],
+  );
   const rows = await query<{ name: string; used: number; reserved: number }>(
-    'SELECT name, used, reserved FROM @counters WHERE session_id = $1 FOR UPDATE',
+    `SELECT name, used, reserved FROM @counters
+     WHERE position IN (SELECT e.position FROM @entries e WHERE e.session_id = $1) ORDER BY name FOR UPDATE`,
     [session],
   );
   return rows.map(({ name, used, reserved }) => ({ counter: fromPgText(name), used, reserved }));

@@ -10,10 +10,10 @@
 type Rights = { readonly [right in 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE']?: string };
 
 const shown =
-  'ledger, sessions, entries, claims, counters, unsettled, states, cursors, artifacts, owners, lanes, read_progress, ' +
+  'ledger, sessions, entries, claims, counters, marks, unsettled, states, cursors, artifacts, owners, lanes, read_progress, ' +
   'read_sessions, read_calls, read_confirmations, read_tallies';
 const derived = 'read_progress, read_sessions, read_calls, read_confirmations, read_tallies';
-const guards = 'claims, counters, sealed, unsettled, states, cursors, artifacts';
+const guards = 'claims, counters, marks, sealed, unsettled, states, cursors, artifacts';
 
 const reads: Rights = { SELECT: shown };
 const writes: Rights = {

@@ -1,10 +1,18 @@
 /** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
+import { createIds } from '../../base/ids.ts';
+import { genesisHash } from '../../ledger/chain.ts';
+import type { CounterTotal } from '../../ledger/claims.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { SideFold, foldKey } from '../../ledger/side-fold.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
+import { totalsEntry } from '../../ledger/own-entry.ts';
+import { createSalts } from '../files/salts.ts';
+import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
+import { toTextArray } from './text-array.ts';
 
 const entriesAtOnce = 1_000;
 const mostNamed = 20;
@@ -18,6 +26,8 @@ export async function rebuildWith(query: PgQuery, now: number): Promise<readonly
   await query('LOCK TABLE @sessions IN ACCESS EXCLUSIVE MODE');
   const problems: string[] = [];
   const fold = await foldAll(query, problems);
+  await query('DELETE FROM @marks');
+  await putMarks(query, [['', 0]]);
   await putHeads(query);
   await putClaims(query, fold);
   await putCounters(query, fold);
@@ -77,9 +87,16 @@ async function putClaims(query: PgQuery, fold: SideFold): Promise<void> {
       digest: toPgText(holder.inputDigest),
     }));
   await query(insertAll('claims'), [JSON.stringify(rows)]);
+  await putMarks(
+    query,
+    rows.map(({ key }) => [`claim ${key}`, fold.claims.get(fromPgText(key))?.position ?? 0]),
+  );
 }
 
-/** A removed session may have used more than the entries tell: then a counter is only ever raised. */
+/**
+ * A removed session may have used more than the entries tell: then a counter is only ever raised. If the last entry about
+ * a counter does not state its total, a new entry does.
+ */
 async function putCounters(query: PgQuery, fold: SideFold): Promise<void> {
   if (fold.hasDropped) await query('UPDATE @counters SET reserved = 0');
   else await query('DELETE FROM @counters');
@@ -87,12 +104,62 @@ async function putCounters(query: PgQuery, fold: SideFold): Promise<void> {
     name: toPgText(name),
     used,
     reserved,
-    sequence: stated?.position ?? 0,
+    position: stated?.position ?? 0,
   }));
   await query(
     `${insertAll('counters')} ON CONFLICT (name) DO UPDATE
-       SET used = greatest(c.used, excluded.used), reserved = excluded.reserved, sequence = excluded.sequence`,
+       SET used = greatest(c.used, excluded.used), reserved = excluded.reserved, position = excluded.position`,
     [JSON.stringify(rows)],
+  );
+  const found = await query<{ name: string; used: number; reserved: number }>(
+    'SELECT name, used, reserved FROM @counters WHERE position IS NOT NULL ORDER BY name',
+  );
+  const marks: Mark[] = [];
+  const untold: CounterTotal[] = [];
+  for (const { name, used, reserved } of found) {
+    const counter = fromPgText(name);
+    const stated = fold.counters.get(counter)?.stated;
+    if (stated?.used === used && stated.reserved === reserved)
+      marks.push([`counter ${name}`, stated.position]);
+    else untold.push({ counter, used, reserved });
+  }
+  await putMarks(query, marks);
+  await stateTotals(query, untold);
+}
+
+/** Appends entries that state these totals to the ledger's own chain. */
+async function stateTotals(query: PgQuery, untold: readonly CounterTotal[]): Promise<void> {
+  if (untold.length === 0) return;
+  const [locked] = await query<{ first: number }>('SELECT first FROM @lock_heads($1, $2, true)', [
+    toTextArray([toPgText(ledgerSessionId)]),
+    toTextArray([genesisHash(ledgerSessionId)]),
+  ]);
+  const [ids, salt] = [createIds(), createSalts()];
+  let position = locked?.first ?? 0;
+  for (let from = 0; from < untold.length; from += totalsPerEntry, position++) {
+    const totals = untold.slice(from, from + totalsPerEntry);
+    await appendOwnEntry(query, writeEntry(totalsEntry(totals, ids), '', salt), ledgerSessionId, position);
+    const names = totals.map(({ counter }) => toPgText(counter));
+    await query('UPDATE @counters SET position = $2 WHERE name = ANY ($1::text[])', [
+      toTextArray(names),
+      position,
+    ]);
+    await putMarks(
+      query,
+      names.map((name) => [`counter ${name}`, position]),
+    );
+  }
+}
+
+type Mark = readonly [key: string, position: number];
+
+/** Keeps entries bounded. */
+const totalsPerEntry = 500;
+
+async function putMarks(query: PgQuery, marks: readonly Mark[]): Promise<void> {
+  await query(
+    'INSERT INTO @marks (key, position) SELECT x.key, x.at::bigint FROM unnest($1::text[], $2::text[]) x(key, at)',
+    [toTextArray(marks.map(([key]) => key)), toTextArray(marks.map(([, position]) => String(position)))],
   );
 }
 
@@ -106,6 +173,9 @@ async function putUnsettled(query: PgQuery, fold: SideFold): Promise<void> {
     position,
   }));
   await query(insertAll('unsettled'), [JSON.stringify(rows)]);
+  await query(
+    'UPDATE @sessions SET doubts = @doubts_of(session_id) WHERE session_id IN (SELECT session_id FROM @unsettled)',
+  );
 }
 
 /** A state whose entry was erased stays as it is. */
@@ -124,6 +194,15 @@ async function putStates(query: PgQuery, fold: SideFold): Promise<void> {
     return { ...key, version, text: kept ?? JSON.stringify(state ?? {}) };
   });
   await query(insertAll('states'), [JSON.stringify(rows)]);
+  await query(
+    `INSERT INTO @marks (key, position) SELECT @state_mark(x.session, x.subject), x.at::bigint
+     FROM unnest($1::text[], $2::text[], $3::text[]) x(session, subject, at)`,
+    [
+      toTextArray(rows.map(({ session_id }) => session_id)),
+      toTextArray(rows.map(({ subject }) => subject)),
+      toTextArray([...fold.states.values()].map(({ position }) => String(position))),
+    ],
+  );
 }
 
 async function dropSealed(query: PgQuery, fold: SideFold, now: number): Promise<void> {

@@ -26,7 +26,7 @@ const tables: readonly Table[] = [
   },
   {
     // A row without an entry was made to be locked by an append that was refused.
-    select: 'SELECT name, used, reserved FROM @counters WHERE sequence IS NOT NULL',
+    select: 'SELECT name, used, reserved FROM @counters WHERE position IS NOT NULL',
     by: ['name'],
     toRow: (row) => ({
       kind: 'counter',

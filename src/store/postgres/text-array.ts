@@ -2,11 +2,11 @@
  * Arrays in the binary format of PostgreSQL, one per column of a batch. As text, every element would be escaped here
  * and parsed again by the server, which halves the rate of appends.
  */
-const textOid = 25;
-const int4Oid = 23;
+export const textOid = 25;
+export const int4Oid = 23;
 /** Dimensions, flag for nulls, element type, length, lower bound: four bytes each. */
-const headerBytes = 20;
-const nullLength = -1;
+export const headerBytes = 20;
+export const nullLength = -1;
 
 export function toTextArray(values: readonly (string | null)[]): Buffer {
   let bytes = headerBytes;
@@ -19,7 +19,7 @@ export function toTextArray(values: readonly (string | null)[]): Buffer {
     if (value === null) hasNull = 1;
   }
   const buffer = Buffer.allocUnsafe(bytes);
-  let at = writeHeader(buffer, hasNull, textOid, values.length);
+  let at = writeHeader(buffer, { at: 0, hasNull, elementOid: textOid, length: values.length });
   for (const [index, value] of values.entries()) {
     at = buffer.writeInt32BE(lengths[index] ?? nullLength, at);
     if (value !== null) at += buffer.write(value, at);
@@ -29,7 +29,12 @@ export function toTextArray(values: readonly (string | null)[]): Buffer {
 
 export function toIntArray(values: readonly (number | null)[]): Buffer {
   const buffer = Buffer.allocUnsafe(headerBytes + values.length * 8);
-  let at = writeHeader(buffer, values.includes(null) ? 1 : 0, int4Oid, values.length);
+  let at = writeHeader(buffer, {
+    at: 0,
+    hasNull: values.includes(null) ? 1 : 0,
+    elementOid: int4Oid,
+    length: values.length,
+  });
   for (const value of values)
     if (value === null) at = buffer.writeInt32BE(nullLength, at);
     else {
@@ -39,10 +44,19 @@ export function toIntArray(values: readonly (number | null)[]): Buffer {
   return buffer.subarray(0, at);
 }
 
-function writeHeader(buffer: Buffer, hasNull: number, elementOid: number, length: number): number {
-  buffer.writeInt32BE(1, 0);
-  buffer.writeInt32BE(hasNull, 4);
-  buffer.writeInt32BE(elementOid, 8);
-  buffer.writeInt32BE(length, 12);
-  return buffer.writeInt32BE(1, 16);
+export type ArrayHeader = {
+  readonly at: number;
+  /** 1 if an element is null. */
+  readonly hasNull: number;
+  readonly elementOid: number;
+  readonly length: number;
+};
+
+/** Returns the place after it. */
+export function writeHeader(buffer: Buffer, { at, hasNull, elementOid, length }: ArrayHeader): number {
+  buffer.writeInt32BE(1, at);
+  buffer.writeInt32BE(hasNull, at + 4);
+  buffer.writeInt32BE(elementOid, at + 8);
+  buffer.writeInt32BE(length, at + 12);
+  return buffer.writeInt32BE(1, at + 16);
 }
