@@ -117,8 +117,13 @@ export class PgServer {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const over = once(child, 'exit');
     child.kill(signal);
-    // A shutdown may wait for ever for a backend that was being killed.
-    const timer = setTimeout(() => child.kill('SIGQUIT'), longestStopMs);
+    // A shutdown may wait for ever for a backend that was being killed. What the server said helps to find out why.
+    const timer = setTimeout(() => {
+      process.stderr.write(
+        `\nPostgreSQL did not stop within ${longestStopMs} ms.\n${this.log.slice(-30).join('')}\n`,
+      );
+      child.kill('SIGQUIT');
+    }, longestStopMs);
     await over;
     clearTimeout(timer);
   }
