@@ -9,6 +9,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { TestPostgres } from './start-postgres.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
@@ -109,6 +110,21 @@ it.each(claims)(
     expect(ran).toEqual(['before', 'first']);
   },
 );
+
+it('an append does not take a key whose claim another program deleted', async () => {
+  const { ledger, edit } = await stage();
+  const claim = { key: 'k', inputDigest: 'd' };
+  await ledger.journal.append(new SampleCall('first').begin({ claim }));
+  await edit('DELETE FROM claims');
+  expect(await ledger.journal.append(new SampleCall('second').begin({ claim }))).toEqual({
+    status: 'claimed',
+    holder: { sessionId: 'session', callId: 'first', inputDigest: 'd' },
+  });
+  await edit('DELETE FROM marks');
+  await expect(ledger.journal.append(new SampleCall('third').begin({ claim }))).rejects.toMatchObject({
+    code: 'ledger.damaged',
+  });
+});
 
 const counters: readonly (readonly [what: string, sql: string])[] = [
   ['lowered the counter', 'UPDATE counters SET used = 0, reserved = 0'],
