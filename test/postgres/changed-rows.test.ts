@@ -67,19 +67,20 @@ async function stage() {
     budgets: [{ scope: 'team', toolCalls: 4, per: 'day' }],
   });
   opened.push(ledger, runtime);
+  /** How a call ends: the type or the reason of its outcome, or the code of the error. */
+  const call = async (id: string, name: 'pay' | 'order' | 'send', sessionId = 's'): Promise<string> => {
+    try {
+      const outcome = await runtime.turn({ sessionId }).call({ id, name, arguments: {} });
+      return 'code' in outcome ? outcome.code : outcome.type;
+    } catch (error) {
+      return (error as { code?: string }).code ?? String(error);
+    }
+  };
   return {
     ledger,
     ran,
-    /** How a call ends: the type or the reason of its outcome, or the code of the error. */
-    async call(id: string, name: 'pay' | 'order' | 'send', sessionId = 's'): Promise<string> {
-      try {
-        const outcome = await runtime.turn({ sessionId }).call({ id, name, arguments: {} });
-        return 'code' in outcome ? outcome.code : outcome.type;
-      } catch (error) {
-        return (error as { code?: string }).code ?? String(error);
-      }
-    },
-    async edit(sql: string): Promise<void> {
+    call,
+    edit: async (sql: string): Promise<void> => {
       await client.query(`SET search_path TO ${schema}; ${sql}; RESET search_path`);
     },
   };
