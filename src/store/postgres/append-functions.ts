@@ -1,9 +1,9 @@
 /**
  * The functions that append. One call takes a whole batch: it locks, checks and writes in one round trip and one commit.
  *
- * Locks are always taken in this order: keys and counters by the hash of their name, the lane, the heads of sessions by
- * id, the rows of counters by name. Each check is a statement of its own after the lock, because a statement sees the rows
- * as they were when it began.
+ * Locks are always taken in the same order. First come keys and counters, by the hash of their name. Then follow the
+ * lane, the heads of sessions by id, and the rows of counters by name. Each check is a statement of its own after the
+ * lock, because a statement sees the rows as they were when it began.
  *
  * Readers that follow a key or a counter through several sessions, `verify` among them, go by position. So entries about
  * one of them must have positions in the order in which they changed it. Advisory locks give a transaction no id. With
@@ -14,12 +14,13 @@
  * client sends the batch again.
  *
  * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
- * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once: without
- * the setting, the server makes new ones for each length of the arrays.
+ * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once. Without
+ * that setting, the server makes new ones for each length of the arrays.
  *
- * `p_names` are the sessions of the batch, each once, in the order of their bytes. `p_new`: some of them may have no head
- * yet; without it, a missing head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and
- * `p_digests` name effects that must not be unsettled. `p_quoted` are the names in `p_counters` as the entries have them. One row with the status `all` says that every item was appended.
+ * `p_names` are the sessions of the batch, each once. `p_new`: some of them may have no head yet; without it, a missing
+ * head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and `p_digests` name effects that
+ * must not be unsettled. `p_quoted` are the names in `p_counters` as the entries have them. One row with the status `all`
+ * says that every item was appended.
  */
 export const appendFunctions = `
 CREATE OR REPLACE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
