@@ -2,6 +2,7 @@
 import type { CliCommand } from './command.ts';
 import { approveCommand } from './commands/approve.ts';
 import { backtestCommand } from './commands/backtest.ts';
+import { backupCommand } from './commands/backup.ts';
 import { behaviorsCommand } from './commands/behaviors.ts';
 import { callsCommand } from './commands/calls.ts';
 import { cassetteExportCommand } from './commands/cassette-export.ts';
@@ -38,6 +39,7 @@ import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { respondCommand } from './commands/respond.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
@@ -69,6 +71,8 @@ export const commands: readonly CliCommand[] = [
   archiveCommand,
   rebuildCommand,
   copyCommand,
+  backupCommand,
+  restoreCommand,
   migrateCommand,
   cassetteExportCommand,
   cassetteShowCommand,

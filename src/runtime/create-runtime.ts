@@ -27,6 +27,7 @@ import type { ProtectedFiles } from './files/own-files.ts';
 import { createOwnFiles } from './files/own-files.ts';
 import { openTurn } from './turn/open-turn.ts';
 import type { RecoveredCall, RecoveryProgress } from './state/recovery.ts';
+import { endRestored } from './recovery/end-restored.ts';
 import { recover, sweep } from './recovery/recover.ts';
 import { createReadArtifact, readArtifactName } from './read-artifact.ts';
 import type { RuntimeCalls } from './runtime-calls.ts';
@@ -73,6 +74,11 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
    */
   recover(options?: {
     readonly onProgress?: (progress: RecoveryProgress) => void;
+    /**
+     * The time of the backup that the ledger was just restored from. Calls that were open then end first and never run:
+     * the original ledger may have run them since. Only attempts that are safe to run again stay open.
+     */
+    readonly restoredFrom?: number;
   }): Promise<readonly RecoveredCall[]>;
   /** Protects further files of the host from calls, from the next call on. */
   protectFiles(files: ProtectedFiles): void;
@@ -122,8 +128,11 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     events: createRuntimeEvents(state, feed, call, closing.signal),
     workflow: (ref) => controlWorkflow(engine, ref),
     async recover(recoverOptions = {}) {
-      checkKeys('runtime.recover', recoverOptions, ['onProgress']);
-      return orUnavailable(stayAwake(engine, recover(state, recoverOptions.onProgress)));
+      checkKeys('runtime.recover', recoverOptions, ['onProgress', 'restoredFrom']);
+      const { onProgress, restoredFrom } = recoverOptions;
+      if (restoredFrom !== undefined)
+        return orUnavailable(stayAwake(engine, endRestored(state, restoredFrom)));
+      return orUnavailable(stayAwake(engine, recover(state, onProgress)));
     },
     protectFiles: (files) => engine.ownFiles.add(files),
     close: () => close(state, closing),

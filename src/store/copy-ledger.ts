@@ -64,7 +64,11 @@ function openTarget(to: Exclude<LedgerAddress, { readonly kind: 'memory' }>): Ta
   return { take: takePostgresCopy(pool), close: () => pool.close() };
 }
 
-async function openSource(ledger: Ledger, { signal, onStart, onEntry }: CopyOptions): Promise<CopySource> {
+/** Reads a ledger that is open. `signal` stops it. */
+export async function openSource(
+  ledger: Ledger,
+  { signal, onStart, onEntry }: CopyOptions,
+): Promise<CopySource> {
   const last = await ledger.entries.lastPosition();
   const heads = await ledger.integrity.readHeads();
   onStart?.(heads.reduce((sum, { sequence }) => sum + sequence, 0));
