@@ -286,7 +286,7 @@ export const roleTerms: { readonly [Name in Role]: string } = {
   viewer: 'Reads.',
   operator: 'Makes calls, runs hand-offs, reports, undoes. Cannot approve.',
   approver: 'Decides confirmations, resolves calls, gives grants. Cannot make calls.',
-  admin: 'Does all of this, and exports, verifies and reloads.',
+  admin: 'Does all of this, and exports, verifies, reloads, erases and drops.',
 };
 
 /** A word that was used for one of the terms, and the word to use. */

@@ -69,6 +69,8 @@ export interface Context {
   /** The same user, as evidence for a recorded decision. */
   readonly identity: OsUserIdentity;
   readonly env: Environment;
+  /** Ends the process although work is under way. Absent if the command runs inside another program. */
+  readonly endNow?: ((code: ExitCode) => void) | undefined;
   readonly startProgress: (label: string, total: number) => ProgressBar;
   /** Version of this program. */
   readonly version: string;

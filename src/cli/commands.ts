@@ -13,6 +13,8 @@ import { copyCommand } from './commands/copy.ts';
 import { createCompletionCommand } from './commands/completion.ts';
 import { demoCommand } from './commands/demo.ts';
 import { denyCommand } from './commands/deny.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { dropCommand } from './commands/drop.ts';
 import { editCommand } from './commands/edit.ts';
 import { contractsCheckCommand } from './commands/contracts-check.ts';
 import { contractsDiffCommand } from './commands/contracts-diff.ts';
@@ -20,6 +22,7 @@ import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
 import { diffCommand } from './commands/diff.ts';
+import { eraseCommand } from './commands/erase.ts';
 import { errorsCommand } from './commands/errors.ts';
 import { archiveCommand } from './commands/archive.ts';
 import { exportCommand } from './commands/export.ts';
@@ -39,7 +42,9 @@ import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { respondCommand } from './commands/respond.ts';
+import { retentionCommand } from './commands/retention.ts';
 import { restoreCommand } from './commands/restore.ts';
+import { rotateKeyCommand } from './commands/rotate-key.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
@@ -69,10 +74,14 @@ export const commands: readonly CliCommand[] = [
   verifyCommand,
   exportCommand,
   archiveCommand,
+  retentionCommand,
+  eraseCommand,
+  dropCommand,
   rebuildCommand,
   copyCommand,
   backupCommand,
   restoreCommand,
+  rotateKeyCommand,
   migrateCommand,
   cassetteExportCommand,
   cassetteShowCommand,
@@ -85,6 +94,7 @@ export const commands: readonly CliCommand[] = [
   backtestCommand,
   serveCommand,
   configSchemaCommand,
+  doctorCommand,
   mcpCommand,
   mcpWrapCommand,
   mcpInstallCommand,

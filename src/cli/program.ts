@@ -31,6 +31,7 @@ export type Surroundings = {
   readonly signal: AbortSignal;
   /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask?: Context['ask'];
+  readonly endNow?: Context['endNow'];
 };
 
 export async function run(): Promise<void> {
@@ -42,7 +43,8 @@ export async function run(): Promise<void> {
   const { signal } = stop;
   const ask: Context['ask'] =
     stdin.isTTY && stdout.isTTY ? (question) => askAtTerminal(question, stdin, stdout, signal) : undefined;
-  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask });
+  const endNow: Context['endNow'] = (code) => process.exit(stoppedBy() ?? code);
+  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask, endNow });
   process.exitCode = stoppedBy() ?? code;
 }
 
@@ -54,6 +56,7 @@ export async function runProgram({
   stderr,
   signal,
   ask,
+  endNow,
 }: Surroundings): Promise<ExitCode> {
   const out = createTerminal(stdout, env, signal);
   const err = createTerminal(stderr, env, signal);
@@ -69,6 +72,7 @@ export async function runProgram({
     userName: env['USER'] || env['USERNAME'] || 'local',
     identity: readOsUser(),
     env,
+    endNow,
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
       const readOnly = access === 'look';

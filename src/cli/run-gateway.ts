@@ -72,7 +72,7 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
   const ledger = await openLedger(ledgerUrl);
   const closing: (() => unknown)[] = [() => ledger.close()];
   try {
-    const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
+    const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context.err.say);
     if (contracts !== undefined) closing.push(() => contracts.close());
     const reviews = new ToolReviews(openReviewDocuments(ledger, file), () => ledger.now());
     const board = new GatewayBoard(openReviewDocuments(ledger, file, 'gateways'), ledger.owners, () =>

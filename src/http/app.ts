@@ -50,6 +50,16 @@ export type AppOptions = {
   readonly console: ReadonlyMap<string, ConsoleFile>;
   /** Receives errors of the server itself. */
   readonly onError: (error: unknown) => void;
+  /** Receives each answered request. */
+  readonly onRequest: (request: AnsweredRequest) => void;
+};
+
+/** An answered request, without anything that could be secret: the path is the pattern of its route. */
+export type AnsweredRequest = {
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly elapsedMs: number;
 };
 
 export type App = (request: Request, connection: Connection) => Promise<Response>;
@@ -109,7 +119,10 @@ export function createApp(options: AppOptions): App {
       response = problemResponse(error);
     }
     addSafeHeaders(response);
-    service.metrics.noteRequest(request.method, visit.route, response.status, performance.now() - startedAt);
+    const { method } = request;
+    const [{ route }, { status }, elapsedMs] = [visit, response, performance.now() - startedAt];
+    service.metrics.noteRequest(method, route, status, elapsedMs);
+    options.onRequest({ method, route, status, elapsedMs });
     return response;
   };
 }

@@ -10,7 +10,7 @@ import type { Runtime } from '../runtime/create-runtime.ts';
 import { parseLedgerUrl } from '../store/ledger-url.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { Access } from './access.ts';
-import type { App, AppLimits } from './app.ts';
+import type { AnsweredRequest, App, AppLimits } from './app.ts';
 import { createApp } from './app.ts';
 import type { ProxyHeader } from './read-address.ts';
 import { createIsProxy, createReadAddress, proxyHeaders } from './read-address.ts';
@@ -71,6 +71,8 @@ export type HttpServerOptions = {
   readonly limits?: HttpLimits;
   /** Receives errors of the server itself. */
   readonly onError?: (error: unknown) => void;
+  /** Receives each answered request: its route, never its address or its contents. */
+  readonly onRequest?: (request: AnsweredRequest) => void;
   /** The version that the server reports. */
   readonly version?: string;
 };
@@ -117,6 +119,8 @@ export interface HttpServer {
   loginLink(): string | undefined;
   /** Answers a request without a socket: for tests, and for servers that have their own. */
   readonly fetch: (request: Request) => Promise<Response>;
+  /** From now on `GET /readyz` answers that the server is stopping. It goes on serving until `close`. */
+  drain(): void;
   /** Stops listening. It does not close the runtime or the ledger. */
   close(): Promise<void>;
 }
@@ -139,6 +143,7 @@ const optionNames = [
   'consoleFolder',
   'limits',
   'onError',
+  'onRequest',
   'version',
 ] as const;
 
@@ -165,6 +170,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
   const closing = new AbortController();
+  const draining = new AbortController();
   // Read with every request; the port is known once the server listens.
   let names: { readonly port: number; readonly hosts: ReadonlySet<string> } | undefined;
   const hosts = (): ReadonlySet<string> => {
@@ -185,13 +191,21 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     now: () => ledger.now(),
   });
   const schemas = await openSchemas(options, path);
-  const service = createService(options, { path, access, schemas, url, closing: closing.signal });
+  const service = createService(options, {
+    path,
+    access,
+    schemas,
+    url,
+    closing: closing.signal,
+    draining: draining.signal,
+  });
   const app: App = createApp({
     service,
     limits: toAppLimits(limits),
     hosts,
     console: readConsoleFiles(options.consoleFolder),
     onError: options.onError ?? (() => undefined),
+    onRequest: options.onRequest ?? (() => undefined),
   });
   const listening = await listen(app, {
     host,
@@ -213,6 +227,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     token: local?.token,
     loginLink: () => (local === undefined ? undefined : `${url()}/login?code=${access.makeCode()}`),
     fetch: (request) => app(request, { address: 'local', cut: undefined }),
+    drain: () => draining.abort(),
     async close() {
       closing.abort();
       service.followers.close();
@@ -244,7 +259,7 @@ const openSchemas = (
     ledger.now(),
   );
 
-type ServiceParts = Pick<Service, 'access' | 'url' | 'closing'> & {
+type ServiceParts = Pick<Service, 'access' | 'url' | 'closing' | 'draining'> & {
   readonly schemas: SchemaHistory;
   /** The file of the ledger, if it has one. */
   readonly path: string | undefined;
@@ -252,7 +267,7 @@ type ServiceParts = Pick<Service, 'access' | 'url' | 'closing'> & {
 
 function createService(
   options: HttpServerOptions,
-  { path, access, schemas, url, closing }: ServiceParts,
+  { path, access, schemas, url, closing, draining }: ServiceParts,
 ): Service {
   const { ledger, runtime, ledgerUrl, reloadContracts, limits = {}, version = '0' } = options;
   const { tools = runtime.tools, contracts = runtime.contracts, budgets = runtime.budgets } = options;
@@ -299,6 +314,7 @@ function createService(
     url,
     version,
     closing,
+    draining,
   };
 }
 

@@ -10,7 +10,7 @@ type Check = Readiness['checks'][number];
 /** With less free space, the server is not ready: only a few more calls could be stored. */
 const leastFreeBytes = 1_048_576;
 
-export async function readReadiness({ ledger, ledgerPath, closing }: Service): Promise<Readiness> {
+export async function readReadiness({ ledger, ledgerPath, closing, draining }: Service): Promise<Readiness> {
   const checks: Check[] = [
     await toCheck('ledger', 'The ledger cannot be read.', async () => {
       await ledger.entries.lastPosition();
@@ -23,7 +23,14 @@ export async function readReadiness({ ledger, ledgerPath, closing }: Service): P
             canGrow(ledgerPath),
           ),
         ]),
-    await toCheck('serving', 'The server is closing.', () => Promise.resolve(!closing.aborted)),
+    await toCheck(
+      'spill',
+      'There is no room to keep a result if the ledger fails, so no call starts: the disk is full, or the spill folder cannot be written.',
+      async () => (await ledger.spill.canWrite()) !== false,
+    ),
+    await toCheck('serving', 'The server is stopping: it finishes what it has and takes no new work.', () =>
+      Promise.resolve(!closing.aborted && !draining.aborted),
+    ),
   ];
   return { status: checks.every(({ ok }) => ok) ? 'ready' : 'not_ready', checks };
 }

@@ -10,6 +10,7 @@ import { healthRoutes } from './routes/health-routes.ts';
 import { jobRoutes } from './routes/job-routes.ts';
 import { mcpRoutes } from './routes/mcp-routes.ts';
 import { reconcileRoutes } from './routes/reconcile-routes.ts';
+import { removalRoutes } from './routes/removal-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
 import { statsRoutes } from './routes/stats-routes.ts';
 
@@ -17,6 +18,7 @@ export const routes: readonly Route[] = [
   ...callRoutes,
   ...reconcileRoutes,
   ...sessionRoutes,
+  ...removalRoutes,
   ...feedRoutes,
   ...confirmationRoutes,
   ...grantRoutes,

@@ -45,4 +45,6 @@ export type Service = {
   readonly version: string;
   /** Aborted when the server closes. It is then not ready, and waits end. */
   readonly closing: AbortSignal;
+  /** Aborted when the server is about to stop: it is not ready any more, and goes on serving. */
+  readonly draining: AbortSignal;
 };

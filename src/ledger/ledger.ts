@@ -41,8 +41,13 @@ export interface Ledger {
    * Reports problems that belong to no request, until the signal aborts. Absent for a ledger that has none of these.
    */
   readonly watchTrouble?: (listener: (trouble: StoreTrouble) => void, signal: AbortSignal) => void;
-  /** 32 bytes, the same for every process that may open sealed inputs of this ledger. */
+  /**
+   * 32 bytes, or several keys as `key-ring.ts` writes them: the same for every process that may open sealed inputs of this
+   * ledger.
+   */
   readonly sealKey: Uint8Array;
+  /** The keys as they are stored now, if another process may have rotated them. Absent where they come from the host. */
+  readonly readSealKey?: (() => Uint8Array | undefined) | undefined;
   /** Milliseconds since 1970 by the clock that decides expiry and days. */
   readonly now: () => number;
   /** Writes what is queued, then ends the owner. No other method may be used afterwards. */

@@ -6,8 +6,10 @@
  * 2. A sealed text opens only under the context it was sealed for: one call's payload cannot be moved to another.
  * 3. Every seal has its own random nonce, so equal texts look different. Safe for 2^32 seals under one key.
  */
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from 'node:crypto';
 import { QuittanceError } from '../base/error.ts';
+import { deriveKey, parseKeyRing } from './key-ring.ts';
 
 export interface Seal {
   /** Seals `plain` for `context`, which is not stored and must be given again to open it. */
@@ -20,16 +22,17 @@ export interface Seal {
   readonly tokenKey: Uint8Array;
 }
 
-const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 const algorithm = 'aes-256-gcm';
 const prefix = 'v1.';
 
-/** Creates the seal for one host key of 32 bytes, e.g. `crypto.randomBytes(32)`. */
+/** Creates the seal for one key of 32 bytes, e.g. `crypto.randomBytes(32)`, or for the keys of a rotated ledger. */
 export function createSeal(key: Uint8Array): Seal {
-  checkKey(key);
-  const encryptionKey = createSecretKey(deriveKey(key, 'quittance v1 seal'));
+  const { current, older, digestKey } = parseKeyRing(key);
+  const [encryptionKey, ...otherKeys] = [current, ...older].map((each) =>
+    createSecretKey(deriveKey(each, 'quittance v1 seal')),
+  ) as [KeyObject, ...KeyObject[]]; // one for each key
   return {
     seal(plain, context) {
       const nonce = randomBytes(nonceBytes);
@@ -40,35 +43,55 @@ export function createSeal(key: Uint8Array): Seal {
     },
     open(sealed, context) {
       const bytes = decodeSealed(sealed);
-      const nonce = bytes.subarray(0, nonceBytes);
-      const body = bytes.subarray(nonceBytes + tagBytes);
-      const decipher = createDecipheriv(algorithm, encryptionKey, nonce, { authTagLength: tagBytes });
-      decipher.setAAD(encodeContext(context));
-      decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-      try {
-        return decodeText(Buffer.concat([decipher.update(body), decipher.final()]));
-      } catch (cause) {
-        throw new QuittanceError(
-          'seal.broken',
-          'A sealed payload does not open: it was sealed with another key or for another call, or was ' +
-            'changed since.',
-          {},
-          cause,
-        );
-      }
+      const aad = encodeContext(context);
+      let cause: unknown;
+      for (const each of [encryptionKey, ...otherKeys])
+        try {
+          return openWith(each, bytes, aad);
+        } catch (error) {
+          cause ??= error;
+        }
+      throw new QuittanceError(
+        'seal.broken',
+        'A sealed payload does not open: it was sealed with another key or for another call, or was ' +
+          'changed since.',
+        {},
+        cause,
+      );
     },
-    digestKey: deriveKey(key, 'quittance v1 digest'),
-    tokenKey: deriveKey(key, 'quittance v1 decision token'),
+    digestKey,
+    tokenKey: deriveKey(current, 'quittance v1 decision token'),
   };
 }
 
-/** A seal whose key is read when it is needed for the first time. */
-export function createLateSeal(readKey: () => Uint8Array): Seal {
+function openWith(key: KeyObject, bytes: Buffer, aad: Buffer): string {
+  const nonce = bytes.subarray(0, nonceBytes);
+  const body = bytes.subarray(nonceBytes + tagBytes);
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
+  decipher.setAAD(aad);
+  decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+  return decodeText(Buffer.concat([decipher.update(body), decipher.final()]));
+}
+
+/**
+ * A seal whose key is read when it is needed for the first time. If a payload does not open, `readAgain` may give the keys
+ * as they are now: another process may have rotated them.
+ */
+export function createLateSeal(readKey: () => Uint8Array, readAgain?: () => Uint8Array | undefined): Seal {
   let made: Seal | undefined;
   const seal = (): Seal => (made ??= createSeal(readKey()));
   return {
     seal: (plain, context) => seal().seal(plain, context),
-    open: (sealed, context) => seal().open(sealed, context),
+    open(sealed, context) {
+      try {
+        return seal().open(sealed, context);
+      } catch (error) {
+        const key = readAgain?.();
+        if (key === undefined) throw error;
+        made = createSeal(key);
+        return made.open(sealed, context);
+      }
+    },
     get digestKey() {
       return seal().digestKey;
     },
@@ -77,20 +100,6 @@ export function createLateSeal(readKey: () => Uint8Array): Seal {
     },
   };
 }
-
-function checkKey(key: unknown): asserts key is Uint8Array {
-  if (key instanceof Uint8Array && key.byteLength === keyBytes) return;
-  const type = key === null ? 'null' : typeof key;
-  const found = key instanceof Uint8Array ? `${key.byteLength} bytes` : `a value of type ${type}`;
-  throw new QuittanceError(
-    'config.invalid',
-    `The seal key must be a Uint8Array of ${keyBytes} bytes; found ${found}. Create one with ` +
-      `crypto.randomBytes(${keyBytes}) and keep it: no other key opens what it sealed.`,
-  );
-}
-
-const deriveKey = (key: Uint8Array, purpose: string): Uint8Array =>
-  new Uint8Array(hkdfSync('sha256', key, new Uint8Array(0), purpose, keyBytes));
 
 /** UTF-16, because in UTF-8 all contexts that differ only in a lone surrogate would be the same. */
 const encodeContext = (context: string): Buffer => Buffer.from(context, 'utf16le');

@@ -5,7 +5,10 @@ import { createIds, eventIdsFrom } from '../base/ids.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import { createFeed } from '../ledger/feed.ts';
-import { createLateSeal, createSeal } from '../ledger/seal.ts';
+import { parseKeyRing } from '../ledger/key-ring.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Seal } from '../ledger/seal.ts';
+import { createLateSeal } from '../ledger/seal.ts';
 import type { Policy } from '../policy/judge/compile-policy.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
@@ -156,6 +159,15 @@ async function close(state: RuntimeCore, closing: AbortController): Promise<void
   unlist(state);
 }
 
+function openSeal(ledger: Ledger, use: SealKeyUse): Seal {
+  // A missing or wrong key is reported before the first call.
+  if (use.sealKey === 'at_start') parseKeyRing(ledger.sealKey);
+  return createLateSeal(
+    () => ledger.sealKey,
+    () => ledger.readSealKey?.(),
+  );
+}
+
 /** An undecided call stays held. An approved one continues, and is awaited. */
 async function untilHeldOrEnded(active: ActiveCall): Promise<unknown> {
   const reply = await active.reply;
@@ -188,8 +200,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     ids,
     nextEventId: eventIdsFrom(ids),
     ledger,
-    seal:
-      use.sealKey === 'at_start' ? createSeal(ledger.sealKey) : createLateSeal(() => options.ledger.sealKey),
+    seal: openSeal(options.ledger, use),
     redactor: createRedactor(options.redaction),
     deadlines: createDeadlines(clock),
     expiries: createDeadlines(clock, { keepsAlive: false }),

@@ -1,5 +1,5 @@
 /** A ledger that is opened with its first use. A mistake in its URL and a missing driver throw at once. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -9,7 +9,7 @@ import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
 import { requireDriver } from './postgres/pg-driver.ts';
 import { postgresOwnFiles } from './postgres/postgres-own-files.ts';
-import { needSealKey } from './seal-key.ts';
+import { findGivenSealKey, needSealKey } from './seal-key.ts';
 import { loadDriver } from './sqlite/database.ts';
 import { readSealKeyFile } from './sqlite/seal-key-file.ts';
 
@@ -29,14 +29,14 @@ export function createLedgerAt(url: string, { clock }: { readonly clock?: Clock 
         ownFiles: [{ path, kind: 'ledger', access: 'sealed', withCompanions: true }],
         sealKey() {
           mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-          return readSealKeyFile(`${path}.key`);
+          return readFileKey(path);
         },
       });
     }
     case 'postgres': {
       requireDriver();
-      const { sealKey, sealKeyFile } = needSealKey(process.env, {});
-      const options = { clock, sealKey, sealKeyFile, spillFolder: resolve('.quittance/spill') };
+      const { sealKey, sealKeyFile, readSealKey } = needSealKey(process.env, {});
+      const options = { clock, sealKey, sealKeyFile, readSealKey, spillFolder: resolve('.quittance/spill') };
       return createLazyLedger({
         open: async () => (await loadOpener()).openLedger(url, options),
         now,
@@ -46,6 +46,11 @@ export function createLedgerAt(url: string, { clock }: { readonly clock?: Clock 
     }
   }
 }
+
+/** As `openLedger` finds it. */
+const readFileKey = (path: string): Uint8Array =>
+  (existsSync(`${path}.key`) ? undefined : findGivenSealKey(process.env, {})?.sealKey) ??
+  readSealKeyFile(`${path}.key`);
 
 /** Loaded with the first ledger, because a program that opens its ledger elsewhere does not need it. */
 const loadOpener = async (): Promise<{ readonly openLedger: typeof openLedger }> =>

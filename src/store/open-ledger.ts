@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { checkObject } from '../base/check-keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
@@ -5,7 +6,7 @@ import { createMemoryLedger } from './memory/memory-ledger.ts';
 import { openPostgresLedger } from './postgres/open-postgres-ledger.ts';
 import { withPgEnvironment } from './postgres/pg-environment.ts';
 import type { PostgresLedgerOptions } from './postgres/postgres-ledger-options.ts';
-import { findSealKey, needSealKey } from './seal-key.ts';
+import { findGivenSealKey, findSealKey, needSealKey } from './seal-key.ts';
 import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger-options.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 
@@ -43,11 +44,21 @@ export async function openWithKey(
         ...(options.sealKey && { sealKey: options.sealKey }),
       });
     case 'sqlite':
-      return openSqliteLedger(address.path, options);
+      return openSqliteLedger(address.path, { ...options, ...findFileKey(address.path, options) });
     case 'postgres':
       return openPostgresLedger(withPgEnvironment(address.url, process.env), {
         ...options,
         ...(keyAccess === 'make' ? needSealKey(process.env, options) : findSealKey(process.env, options)),
       });
   }
+}
+
+/** A key file beside the ledger is its key. Without one, the options or a variable may give the key. */
+export function findFileKey(
+  path: string,
+  { sealKey, sealKeyFile }: OpenLedgerOptions,
+): Pick<OpenLedgerOptions, 'sealKey' | 'readSealKey'> {
+  if (sealKey !== undefined || (sealKeyFile === undefined && existsSync(`${path}.key`))) return {};
+  const found = findGivenSealKey(process.env, { sealKeyFile });
+  return found === undefined ? {} : { sealKey: found.sealKey, readSealKey: found.readSealKey };
 }

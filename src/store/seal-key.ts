@@ -9,6 +9,7 @@ import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
+import { createKeyRing, formatKeyRing, isKeyRing } from '../ledger/key-ring.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { readSealKeyFile, sealKeyBytes } from './sqlite/seal-key-file.ts';
 
@@ -17,13 +18,22 @@ export type SealKeyOptions = {
   readonly sealKeyFile?: string | undefined;
 };
 /** `sealKeyFile` is the file that the key came from, which no call may touch. */
-export type FoundSealKey = { readonly sealKey: Uint8Array; readonly sealKeyFile?: string | undefined };
+export type FoundSealKey = {
+  readonly sealKey: Uint8Array;
+  readonly sealKeyFile?: string | undefined;
+  /** Reads the file again: another process may have rotated the keys. */
+  readonly readSealKey?: (() => Uint8Array) | undefined;
+};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const variables = ['QUITTANCE_SEAL_KEY', 'QUITTANCE_SEAL_KEY_FILE', 'QUITTANCE_SEAL_KEY_COMMAND'] as const;
 const defaultFile = '.quittance/seal.key';
 const commandTimeoutMs = 30_000;
+
+/** The key that the options or a variable name; undefined if none was given. */
+export const findGivenSealKey = (env: Environment, options: SealKeyOptions): FoundSealKey | undefined =>
+  fromOptions(options) ?? fromEnvironment(env);
 
 /** The key; undefined if none was given and there is no default file. */
 export const findSealKey = (env: Environment, options: SealKeyOptions): FoundSealKey | undefined =>
@@ -67,21 +77,30 @@ function fromFile(path: string, source: string): FoundSealKey {
       error,
     );
   }
-  if (content.length === sealKeyBytes) return { sealKey: new Uint8Array(content), sealKeyFile };
-  return { sealKey: parseKey(content.toString('latin1'), `The seal key file ${sealKeyFile}`), sealKeyFile };
+  const sealKey =
+    content.length === sealKeyBytes
+      ? new Uint8Array(content)
+      : parseKey(content.toString('latin1'), `The seal key file ${sealKeyFile}`);
+  return { sealKey, sealKeyFile, readSealKey: () => fromFile(path, source).sealKey };
 }
 
 function fromDefaultFile(): FoundSealKey | undefined {
   const sealKeyFile = resolve(defaultFile);
   if (!existsSync(sealKeyFile)) return undefined;
-  return { sealKey: readSealKeyFile(sealKeyFile, false), sealKeyFile };
+  return foundIn(sealKeyFile, false);
 }
+
+const foundIn = (sealKeyFile: string, mayMake: boolean): FoundSealKey => ({
+  sealKey: readSealKeyFile(sealKeyFile, mayMake),
+  sealKeyFile,
+  readSealKey: () => readSealKeyFile(sealKeyFile, false),
+});
 
 function makeDefaultFile(): FoundSealKey {
   const sealKeyFile = resolve(defaultFile);
   try {
     mkdirSync(dirname(sealKeyFile), { recursive: true, mode: 0o700 });
-    return { sealKey: readSealKeyFile(sealKeyFile), sealKeyFile };
+    return foundIn(sealKeyFile, true);
   } catch (error) {
     throw invalid(
       `The seal key file ${sealKeyFile} cannot be read or created: ${(error as Error).message} ` +
@@ -91,19 +110,38 @@ function makeDefaultFile(): FoundSealKey {
   }
 }
 
-/** 32 bytes as hex or base64. Never says what was found: it may be most of a key. */
+/**
+ * One key as hex or base64; several with commas or spaces between them, the current one first; or the file that
+ * `quittance rotate-key` writes. Never says what was found: it may be most of a key.
+ */
 function parseKey(text: string, source: string): Uint8Array {
-  const trimmed = text.trim();
-  const bytes = /^[0-9a-f]{64}$/i.test(trimmed)
-    ? Buffer.from(trimmed, 'hex')
-    : /^[\w+/-]{43}=?$/.test(trimmed)
-      ? Buffer.from(trimmed.replaceAll('-', '+').replaceAll('_', '/'), 'base64')
-      : undefined;
-  if (bytes?.length === sealKeyBytes) return new Uint8Array(bytes);
+  const written = new Uint8Array(Buffer.from(text, 'latin1'));
+  if (isKeyRing(written)) return written;
+  const words = text.split(/[\s,]+/).filter((word) => word !== '');
+  const digest = words.find((word) => word.startsWith('digest:'))?.slice('digest:'.length);
+  const [current, ...older] = words.filter((word) => !word.startsWith('digest:')).map(parseWord);
+  const digestKey = digest === undefined ? undefined : parseWord(digest);
+  if (
+    current !== undefined &&
+    older.every((key) => key !== undefined) &&
+    (digest === undefined) === (digestKey === undefined)
+  ) {
+    const ring = createKeyRing([current, ...older]);
+    return formatKeyRing(digestKey === undefined ? ring : { ...ring, digestKey });
+  }
   throw invalid(
     `${source} is not a seal key. A seal key is ${sealKeyBytes} bytes as 64 hex digits or as base64, for example ` +
       'from: openssl rand -hex 32',
   );
+}
+
+function parseWord(word: string): Uint8Array | undefined {
+  const bytes = /^[0-9a-f]{64}$/i.test(word)
+    ? Buffer.from(word, 'hex')
+    : /^[\w+/-]{43}=?$/.test(word)
+      ? Buffer.from(word.replaceAll('-', '+').replaceAll('_', '/'), 'base64')
+      : undefined;
+  return bytes?.length === sealKeyBytes ? new Uint8Array(bytes) : undefined;
 }
 
 function runCommand(command: string): string {

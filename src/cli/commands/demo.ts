@@ -117,7 +117,7 @@ const loadRules = (path: string, { err }: Context): Promise<FileContracts> =>
     watch: true,
     onReload: (result) => {
       if (result.ok) void err.say('New contracts are in force.');
-      else void sayOldRulesStay(result.error, err);
+      else void sayOldRulesStay(result.error, err.say);
     },
   });
 

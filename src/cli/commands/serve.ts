@@ -9,7 +9,7 @@ import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
-import { hideUrlPasswords, showLedgerUrl } from '../../store/ledger-url.ts';
+import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -22,7 +22,13 @@ import { loadRuntime } from '../load-runtime.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
 import { readPort } from '../read-port.ts';
-import { safeJson, terminalText } from '../terminal-text.ts';
+import { readRetentionRules } from '../settings/retention-setting.ts';
+import { runRetention } from '../serve/run-retention.ts';
+import type { LogLevel, ServerLog } from '../serve/server-log.ts';
+import { createServerLog } from '../serve/server-log.ts';
+import { stopServer } from '../serve/stop-server.ts';
+import { safeJson } from '../terminal-text.ts';
+import { parseSpan } from '../time-text.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import { UsageError } from '../usage-error.ts';
@@ -67,16 +73,30 @@ export const serveCommand: CliCommand = {
     const ledgerUrl = context.ledgerUrl(given, 'make');
     const file = ledgerFile(ledgerUrl);
     if (file !== undefined) makeFolder(dirname(file), ['quittance serve --ledger path/to/ledger.db']);
-    const ledger = await openLedger(ledgerUrl);
+    const log = createServerLog(context.err, {
+      format: given.text('log') === 'json' ? 'json' : 'text',
+      level: (given.text('log-level') ?? 'info') as LogLevel, // one of the choices
+      now: context.now,
+    });
+    const times = {
+      delayMs: spanOf(given, 'drain-delay', 0),
+      timeoutMs: spanOf(given, 'stop-timeout', 30_000),
+    };
+    const rules = readRetentionRules(given);
+    const sealKeyFile = given.text('seal-key-file');
+    const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
     const closing: (() => unknown)[] = [() => ledger.close()];
     try {
-      const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context);
+      const contracts =
+        paths.length === 0
+          ? undefined
+          : await loadContracts(paths, (text) => log.write('info', 'contracts', text));
       if (contracts !== undefined) closing.push(() => contracts.close());
       const runtime = await makeRuntime(given, ledger, contracts);
       const own = [given.text('runtime'), given.text('tools'), notificationsFile, configFile];
       runtime.protectFiles({ readOnly: own.filter((path) => path !== undefined) });
       closing.push(() => runtime.close());
-      const server = await start({ given, context, ledger, ledgerUrl, runtime, port });
+      const server = await start({ given, context, ledger, ledgerUrl, runtime, port, log });
       closing.push(() => server.close());
       if (settings !== undefined) {
         const { startNotifications } = await import('../../notifications/start-notifications.ts');
@@ -84,9 +104,11 @@ export const serveCommand: CliCommand = {
         const notifications = startNotifications({ runtime, settings, publicUrl });
         closing.push(() => notifications.close());
       }
-      await announce(server, given, context, ledgerUrl);
+      const everyMs = spanOf(given, 'retention-every', 3_600_000);
+      closing.push(runRetention(ledger, rules, everyMs, log));
+      await announce(server, given, context, ledgerUrl, log);
       await untilStopped(context.signal);
-      if (!given.has('json')) await context.err.say('Stopping. Held calls stay held.');
+      if (!(await stopServer(server, runtime, times, log))) context.endNow?.(exitCodes.broken);
     } finally {
       for (const close of closing.toReversed()) await close();
     }
@@ -101,9 +123,10 @@ type Start = {
   readonly ledgerUrl: string;
   readonly runtime: Runtime;
   readonly port: number;
+  readonly log: ServerLog;
 };
 
-async function start({ given, context, ...more }: Start): Promise<HttpServer> {
+async function start({ given, context, log, ...more }: Start): Promise<HttpServer> {
   const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
   const proxyHeader = readProxyHeader(given.text('proxy-header'));
@@ -123,7 +146,12 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
       version: context.version,
       onError: (error) => {
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        void context.err.print(terminalText(hideUrlPasswords(message)));
+        void log.write('error', 'server.error', message);
+      },
+      onRequest: ({ method, route, status, elapsedMs }) => {
+        const level = status >= 500 ? 'warn' : method === 'GET' || log.format === 'text' ? 'debug' : 'info';
+        const facts = { method, route, status, elapsedMs: Math.round(elapsedMs) };
+        void log.write(level, 'http.request', `${method} ${route} ${status}`, facts);
       },
     });
   } catch (error) {
@@ -138,20 +166,29 @@ async function start({ given, context, ...more }: Start): Promise<HttpServer> {
 async function announce(
   server: HttpServer,
   given: Given,
-  { out, err }: Context,
+  { out }: Context,
   ledgerUrl: string,
+  log: ServerLog,
 ): Promise<void> {
   const link = server.loginLink() ?? server.url;
   if (given.has('json')) {
     await out.print(safeJson({ url: server.url, link, token: server.token ?? null }));
     return;
   }
-  await out.print(link);
-  await err.say(
-    `Serving ${terminalText(showLedgerUrl(ledgerUrl))}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
+  // A log is stored, and a link in it would let its readers in.
+  if (log.format === 'text') await out.print(link);
+  await log.write(
+    'info',
+    'server.ready',
+    log.format === 'json'
+      ? `Serving ${showLedgerUrl(ledgerUrl)}.`
+      : `Serving ${showLedgerUrl(ledgerUrl)}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
+    { url: server.url },
   );
   if (isOpen(given))
-    await err.say(
+    await log.write(
+      'warn',
+      'server.open',
       'Other machines can reach this address, and the traffic is not encrypted. Put a TLS proxy in front of it.',
     );
 }
@@ -174,6 +211,12 @@ async function makeRuntime(
   }
   const tools = readTools(given.text('tools'));
   return createRuntime({ tools, ledger, ...(contracts !== undefined && { contracts }) });
+}
+
+function spanOf(given: Given, name: string, byDefault: number): number {
+  const text = given.text(name);
+  if (text === undefined) return byDefault;
+  return /^0\s*[a-z]*$/.test(text) ? 0 : parseSpan(text, name);
 }
 
 const isReadFromFiles = (contracts: Contracts | undefined): contracts is FileContracts =>

@@ -3,6 +3,7 @@
  * add one, add a row here and read it with `given` in the command; then run `npm run docs` for the schema and its page.
  */
 import { commonOptions } from '../command.ts';
+import { retentionRulesSchema } from './retention-setting.ts';
 import type { Settings } from './setting.ts';
 
 /** The settings that the configuration file may have. */
@@ -34,6 +35,44 @@ export const serveSettings: Settings = {
   'proxy-header': {
     value: 'NAME',
     help: 'Header with the client address; default: x-forwarded-for; or forwarded',
+  },
+  'seal-key-file': {
+    value: 'FILE',
+    help: 'Seal key of the ledger; default: beside the ledger file, or .quittance/seal.key',
+    file: true,
+  },
+  log: {
+    value: 'FORMAT',
+    help: 'Format of the log on standard error; default: text',
+    choices: ['text', 'json'],
+  },
+  'log-level': {
+    value: 'LEVEL',
+    help: 'Least level that is logged; default: info. debug includes every request',
+    choices: ['debug', 'info', 'warn', 'error'],
+  },
+  'drain-delay': {
+    value: 'SPAN',
+    help: 'On a stop: time to keep serving while not ready, so that a proxy notices; default: none',
+    kind: 'span',
+  },
+  'stop-timeout': {
+    value: 'SPAN',
+    help: 'On a stop: longest wait for running calls; default: 30s',
+    kind: 'span',
+  },
+  'retention-rules': {
+    value: 'JSON',
+    help: 'Old sessions to remove or erase; the first rule that matches a session counts',
+    key: 'retention.rules',
+    kind: 'json',
+    schema: retentionRulesSchema,
+  },
+  'retention-every': {
+    value: 'SPAN',
+    help: 'How often the rules are applied; default: 1h',
+    key: 'retention.every',
+    kind: 'span',
   },
   json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
 };

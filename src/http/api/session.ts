@@ -47,3 +47,11 @@ export type TimelineSpan = {
   /** Missing until the span ends. */
   readonly to: Timestamp | undefined;
 };
+
+/** The body of `POST /v1/sessions/{sessionId}/erase` and `/drop`: why it is removed. Recorded for ever. */
+export type NewRemoval = {
+  /** @minLength 1 @maxLength 1000 */
+  readonly reason: string;
+};
+/** What was removed: the number of entries that were emptied or dropped. */
+export type Removed = { readonly sessionId: string; readonly entries: Integer };

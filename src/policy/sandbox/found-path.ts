@@ -5,6 +5,7 @@
  */
 import { findLinks, isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
+import { isWindowsAlias } from './windows-names.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
 export type PlacedPath = {
@@ -100,6 +101,17 @@ export function readBase(directory: string): Base | undefined {
   };
 }
 
+/**
+ * On Windows, a path without a drive is on the current drive or on a share of the network, and some names stand for
+ * another file or for a device. The text does not say which.
+ */
+function isUnclearOnWindows({ root }: Base, parts: readonly string[], world: PolicyWorld): boolean {
+  if (root !== '/') return parts.some(isWindowsAlias);
+  return [world.workingDirectory, world.homeDirectory].some(
+    (directory) => directory !== undefined && /^[a-z]:[/\\]/i.test(directory),
+  );
+}
+
 /** A path that may contain patterns. `expanded`: a shell would replace it by the files it matches. */
 export function placeSpelling(
   base: Base,
@@ -107,6 +119,7 @@ export function placeSpelling(
   expanded: boolean,
   world: PolicyWorld,
 ): FoundPath {
+  if (isUnclearOnWindows(base, parts, world)) return { type: 'unreadable' };
   const first = parts.findIndex(isPathPattern);
   if (first < 0) return placePath(base, parts, world);
   const rest = parts.slice(first);

@@ -13,7 +13,7 @@ import type { OwnFile, OwnFilesWorld } from '../../policy/own-files/own-file.ts'
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
 import { findExposures } from '../../policy/own-files/find-exposures.ts';
 import { packageFolder, templatesFolder } from './package-folder.ts';
-import { realPath } from './real-path.ts';
+import { realPath, toPlace } from './real-path.ts';
 import type { OnTrouble } from '../host/runtime-trouble.ts';
 
 /** Files of the host that calls must not touch. A folder includes everything in it. */
@@ -43,8 +43,8 @@ export function createOwnFiles(
   let judge: JudgeOwnFiles | undefined;
   const reply = new Set<string>();
   const list = (): readonly OwnFile[] => [
-    ...fixed,
-    ...(contracts?.files ?? []).map((path): OwnFile => readOnly(path, 'contract_file')),
+    ...fixed.map(toPlaced),
+    ...(contracts?.files ?? []).map((path) => toPlaced(readOnly(path, 'contract_file'))),
   ];
   return {
     judge: () => {
@@ -87,6 +87,9 @@ function warn(
     });
   }
 }
+
+/** Rules compare paths with slashes, on every system. */
+const toPlaced = (file: OwnFile): OwnFile => ({ ...file, path: toPlace(file.path) });
 
 const readOnly = (path: string, kind: OwnFile['kind']): OwnFile => ({
   path: resolve(path),

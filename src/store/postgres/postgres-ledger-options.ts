@@ -7,6 +7,8 @@ export type PostgresLedgerOptions = {
   readonly sealKey?: Uint8Array | undefined;
   /** A file with the seal key: 32 bytes, as they are, as hex or as base64. */
   readonly sealKeyFile?: string | undefined;
+  /** Gives the keys as they are now: another process may have rotated them. */
+  readonly readSealKey?: (() => Uint8Array) | undefined;
   /** Opens the ledger for reading: appends are refused, and the handle does not count as an owner. */
   readonly readOnly?: boolean | undefined;
   /** The schema that holds the tables, `quittance` by default. */

@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
+import { keyBytes, parseKeyRing } from '../../ledger/key-ring.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Spill } from '../../ledger/spill.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
@@ -44,11 +45,13 @@ export class PostgresLedger implements Ledger {
   readonly documents: PostgresDocuments;
   readonly ownFiles: readonly OwnFile[];
   readonly now: () => number;
+  readonly readSealKey: (() => Uint8Array) | undefined;
   readonly #options: PostgresLedgerOptions;
   readonly #close: () => Promise<void>;
 
   constructor(pool: PgPool, { ledgerId, mayAppend }: OpenedRow, options: PostgresLedgerOptions) {
     this.#options = options;
+    this.readSealKey = options.readSealKey;
     this.ownFiles = postgresOwnFiles(options);
     const now = (this.now = () => options.clock?.now() ?? owners.now());
     const salt = createSalts();
@@ -165,6 +168,18 @@ const createSpill = (file: SpillFile | undefined, owners: PostgresOwners): Spill
   drop: (ownerId, lastEntryId) => file?.drop(ownerId, lastEntryId) ?? false,
 });
 
-/** Tells whether two processes use the same seal key, and tells nothing else about it. */
-export const checkOfKey = (sealKey: Uint8Array, ledgerId: string): string =>
-  hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), sealKey]), 'hex');
+/**
+ * Tells whether two processes have keys of the same ledger, and tells nothing else about them. The first is the one to
+ * store; any of them proves it. A key that was never rotated has the check that earlier versions stored.
+ */
+export function checksOfKey(sealKey: Uint8Array, ledgerId: string): readonly [string, ...string[]] {
+  const { current, older, digestKey } = parseKeyRing(sealKey);
+  const ofRing = `ring:${hashKey(digestKey, ledgerId)}`;
+  const ofKeys = [current, ...older].map((key) => hashKey(key, ledgerId));
+  return isRotated(sealKey) ? [ofRing, ...ofKeys] : [ofKeys[0] ?? ofRing, ofRing];
+}
+
+const isRotated = (sealKey: Uint8Array): boolean => sealKey.byteLength !== keyBytes;
+
+const hashKey = (key: Uint8Array, ledgerId: string): string =>
+  hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), key]), 'hex');

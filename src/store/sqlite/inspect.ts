@@ -5,7 +5,7 @@
  * 1. Nothing is written. The ledger and its read tables are read as of one moment, through separate connections.
  * 2. Nothing is trusted. Unreadable data is a finding, and the inspection continues.
  */
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 import type { Database } from './database.ts';
 import { isBusy, prepareValue } from './database.ts';
@@ -19,6 +19,7 @@ import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
 import { compareSchema, findOddInternals, readSchema } from './compare-schema.ts';
+import { isKeyRing } from '../../ledger/key-ring.ts';
 import { sealKeyBytes } from './seal-key-file.ts';
 import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
 
@@ -149,7 +150,9 @@ function* checkPages(
 
 function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
   const found = statSync(path, { throwIfNoEntry: false })?.size;
-  if (found !== undefined && found !== sealKeyBytes)
+  if (found === undefined || found === sealKeyBytes) return;
+  // Several keys are stored as text after a rotation.
+  if (found > mostKeyBytes || !isKeyRing(readFileSync(path)))
     yield problem({
       kind: 'file',
       message:
@@ -157,6 +160,8 @@ function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
         'what it sealed.',
     });
 }
+
+const mostKeyBytes = 65_536;
 
 const problem = (found: TableFinding): StoreFinding => ({ ...found, level: 'problem' });
 

@@ -1,8 +1,9 @@
 /** The key for sealed inputs, in a file next to the ledger that only its user may read. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
+import { isKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import { toFileTrouble } from './file-trouble.ts';
 import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
@@ -42,7 +43,7 @@ function readKey(path: string): Uint8Array | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  if (key.length === sealKeyBytes) return new Uint8Array(key);
+  if (isKeyRing(key)) return new Uint8Array(key);
   throw new QuittanceError(
     'config.invalid',
     `The seal key file ${path} must have exactly ${sealKeyBytes} bytes; found ${key.length}. No other ` +
@@ -56,7 +57,7 @@ function makeKey(path: string): Uint8Array {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
     writeKey(draft);
-    linkSync(draft, path);
+    takeName(draft, path);
     // If a power loss removed the key, what it sealed could never be opened.
     syncFolder(dirname(path));
   } catch (error) {
@@ -65,6 +66,17 @@ function makeKey(path: string): Uint8Array {
     removeIfPossible(draft); // as private as the key itself
   }
   return readKey(path) as Uint8Array;
+}
+
+/** Fails if the name is taken. Some file systems have no hard links; there the file is copied. */
+function takeName(draft: string, path: string): void {
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP'].includes(code)) throw error;
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
+  }
 }
 
 function writeKey(path: string): void {

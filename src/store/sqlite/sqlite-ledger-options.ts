@@ -5,6 +5,8 @@ export type SqliteLedgerOptions = {
   readonly clock?: Clock | undefined;
   /** 32 bytes. By default the key is read from a file next to the ledger, which is created on first use. */
   readonly sealKey?: Uint8Array | undefined;
+  /** Gives the keys as they are now: another process may have rotated them. */
+  readonly readSealKey?: (() => Uint8Array) | undefined;
   /**
    * `full` (default): an acknowledged append survives a power loss. `normal`: it survives a process crash, but a
    * power loss may drop the last commits.

@@ -53,6 +53,8 @@ export class SqliteLedger implements Ledger {
   readonly #path: string;
   readonly #mayWrite: boolean;
   #sealKey: Uint8Array | undefined;
+  /** Another process may rotate the keys in the file. Undefined if the host gave the key. */
+  readonly readSealKey: (() => Uint8Array) | undefined;
   readonly #close: () => Promise<void>;
   readonly #listeners = new Set<(trouble: StoreTrouble) => void>();
 
@@ -68,6 +70,8 @@ export class SqliteLedger implements Ledger {
     const clock = options.clock ?? systemClock;
     const now = (this.now = clock.now.bind(clock));
     this.#sealKey = options.sealKey;
+    this.readSealKey =
+      options.sealKey === undefined ? () => readSealKeyFile(`${path}.key`, false) : options.readSealKey;
     const salt = createSalts();
     const forgetSpill = (gone: string): void => spillFile?.forget(gone);
     const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, forgetSpill);

@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { isQuittanceError } from '../../base/error.ts';
+import { parseLedgerUrl } from '../../store/ledger-url.ts';
+import { openWithKey } from '../../store/open-ledger.ts';
+import { withPgEnvironment } from '../../store/postgres/pg-environment.ts';
+import { findSealKey } from '../../store/seal-key.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { exitCodes } from '../exit-code.ts';
+import { defaultLedger } from '../find-ledger.ts';
+import { checkFiles } from '../doctor/check-files.ts';
+import { checkAnchor, checkLedger } from '../doctor/check-ledger.ts';
+import { checkPostgres } from '../doctor/check-postgres.ts';
+import { checkSettings } from '../doctor/check-settings.ts';
+import { checkVersions } from '../doctor/check-versions.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { countOf, problem } from '../doctor/finding.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
+import { wrap } from '../text-width.ts';
+
+export const doctorCommand: CliCommand = {
+  name: 'doctor',
+  summary: 'Check the set-up, and say what to do about each problem',
+  about: [
+    'Checks versions, the configuration, permissions, disk and log, the seal key, the clock, owners of open calls, the backlog of held and unresolved calls, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
+    'Exit code 1: a problem was found; with --strict, also for a warning.',
+  ],
+  options: {
+    config: {
+      value: 'FILE',
+      help: 'Configuration of quittance serve; default: QUITTANCE_CONFIG',
+      file: true,
+    },
+    anchor: { value: 'FILE', help: 'An anchor whose age is checked', file: true },
+    strict: { help: 'Fail for warnings too' },
+    all: { help: 'Also list what is fine' },
+    json: { help: 'JSON instead of text: one line per finding, then one with the totals' },
+  },
+  examples: [
+    ['quittance doctor', 'the default ledger'],
+    ['quittance doctor --config /etc/quittance/quittance.yaml', 'the set-up of a service'],
+  ],
+  async run(given, context) {
+    const counts = { ok: 0, warning: 0, problem: 0 };
+    for await (const finding of findAll(given, context)) {
+      counts[finding.level]++;
+      if (given.has('json')) await context.out.print(safeJson({ type: 'finding', ...finding }));
+      else if (finding.level !== 'ok' || given.has('all')) await print(finding, context);
+    }
+    const { out, err } = context;
+    if (given.has('json'))
+      await out.print(safeJson({ type: 'totals', ...counts, healthy: counts.problem === 0 }));
+    else if (counts.problem + counts.warning === 0)
+      await out.say(`${out.paint(['bold', 'green'], 'Everything is fine.')} ${counts.ok} checks.`);
+    else
+      await err.say(
+        `${countOf(counts.problem, 'problem')}, ${countOf(counts.warning, 'warning')}, ${countOf(counts.ok, 'check')} passed.`,
+      );
+    return counts.problem > 0 || (given.has('strict') && counts.warning > 0) ? exitCodes.bad : exitCodes.good;
+  },
+};
+
+async function* findAll(typed: Given, { env, now, version }: Context): AsyncGenerator<Finding> {
+  const { findings, given } = await checkSettings(typed, env);
+  const url = (given ?? typed).text('ledger') ?? (env['QUITTANCE_LEDGER'] || defaultLedger);
+  let address: ReturnType<typeof parseLedgerUrl>;
+  try {
+    address = parseLedgerUrl(url);
+  } catch (error) {
+    if (!isQuittanceError(error)) throw error;
+    yield* findings;
+    yield problem('ledger', error.message, 'quittance doctor --ledger path/to/ledger.db');
+    return;
+  }
+  if (address.kind === 'memory') {
+    yield problem('ledger', 'A ledger in memory ends with its process.', 'Use a file: --ledger ledger.db');
+    return;
+  }
+  yield* checkVersions(version, address.kind);
+  yield* findings;
+  if (address.kind === 'sqlite') {
+    yield* checkFiles(address.path);
+    if (!existsSync(address.path)) return;
+  }
+  if (address.kind === 'postgres') yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env));
+  yield* checkOpened(url, now());
+  yield* checkAnchor(typed.text('anchor'), now());
+}
+
+/** A key that cannot be read was reported with the settings. */
+function readKey(env: Context['env']): Uint8Array | undefined {
+  try {
+    return findSealKey(env, {})?.sealKey;
+  } catch {
+    return undefined;
+  }
+}
+
+async function* checkOpened(url: string, now: number): AsyncGenerator<Finding> {
+  let ledger: Awaited<ReturnType<typeof openWithKey>>;
+  try {
+    ledger = await openWithKey(url, { readOnly: true, migrate: false }, 'look');
+  } catch (error) {
+    if (!isQuittanceError(error)) throw error;
+    if (error.code === 'ledger.damaged' || error.code === 'ledger.newer')
+      yield problem('ledger', error.message, 'Restore a backup that verifies: quittance restore');
+    else if (parseLedgerUrl(url).kind === 'sqlite')
+      yield problem('ledger', error.message, 'Name the file of a ledger with --ledger.');
+    return; // what keeps PostgreSQL from being opened was reported before
+  }
+  try {
+    yield* checkLedger(ledger, now);
+  } catch (error) {
+    if (!isQuittanceError(error)) throw error;
+    yield problem('ledger', error.message, 'Run quittance verify to see what is wrong with it.');
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function print(finding: Finding, { out }: Context): Promise<void> {
+  const style = finding.level === 'problem' ? 'red' : finding.level === 'warning' ? 'yellow' : 'green';
+  await out.print(`${out.paint(['bold', style], finding.level)}  ${finding.check}`);
+  for (const line of wrap(terminalText(finding.message), out.textWidth - 2)) await out.print(`  ${line}`);
+  if (finding.level !== 'ok')
+    for (const line of wrap(`→ ${terminalText(finding.remedy)}`, out.textWidth - 2))
+      await out.print(`  ${line}`);
+}

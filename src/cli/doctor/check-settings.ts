@@ -1,0 +1,153 @@
+import { existsSync, statSync } from 'node:fs';
+import { nearestNames } from '../../base/nearest.ts';
+import { isQuittanceError } from '../../base/error.ts';
+import { findGivenSealKey } from '../../store/seal-key.ts';
+import type { Given } from '../command.ts';
+import { sourcePosition, tryToLoad } from '../load-or-explain.ts';
+import { configVariable, layerOptions } from '../settings/layered-options.ts';
+import { tryConfigFile } from '../settings/read-config-file.ts';
+import { serveSettings } from '../settings/serve-settings.ts';
+import { settingVariable } from '../settings/setting.ts';
+import type { Environment } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+import type { Finding } from './finding.ts';
+import { fine, problem, warning } from './finding.ts';
+
+/** Variables of ours that are not settings of the server. */
+const otherVariables = [
+  configVariable,
+  'QUITTANCE_SEAL_KEY',
+  'QUITTANCE_SEAL_KEY_FILE',
+  'QUITTANCE_SEAL_KEY_COMMAND',
+  'QUITTANCE_TOKEN',
+  'QUITTANCE_MCP_URL',
+];
+const freePrefixes = [
+  'QUITTANCE_TEST_',
+  'QUITTANCE_INPUT_',
+  'QUITTANCE_MCP_',
+  'QUITTANCE_SIGN_IN_',
+  'QUITTANCE_OIDC_',
+];
+
+/** The settings with the values of the file and the environment; undefined if they cannot be read. */
+export type CheckedSettings = { readonly findings: readonly Finding[]; readonly given: Given | undefined };
+
+export async function checkSettings(typed: Given, env: Environment): Promise<CheckedSettings> {
+  const findings: Finding[] = [...checkVariables(env), ...checkKeys(env)];
+  const path = typed.text('config') ?? (env[configVariable] || undefined);
+  if (path !== undefined) findings.push(...checkFile(path));
+  let given: Given;
+  try {
+    ({ given } = layerOptions(typed, env, serveSettings));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    if (!findings.some(({ level }) => level === 'problem'))
+      findings.push(problem('settings', error.message, error.tryThis[0] ?? 'quittance help serve'));
+    return { findings, given: undefined };
+  }
+  findings.push(...(await checkNamedFiles(given)), ...checkAddress(given));
+  return { findings, given };
+}
+
+function* checkVariables(env: Environment): Generator<Finding> {
+  const known = [...Object.keys(serveSettings).map(settingVariable), ...otherVariables];
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('QUITTANCE_') || known.includes(name)) continue;
+    if (freePrefixes.some((prefix) => name.startsWith(prefix))) continue;
+    const [nearest] = nearestNames(name, known, 1);
+    yield warning(
+      'environment',
+      `The variable ${name} has no effect: there is no such setting.`,
+      nearest === undefined ? `Remove it: unset ${name}` : `Rename it to ${nearest}, or unset ${name}`,
+    );
+  }
+}
+
+function* checkKeys(env: Environment): Generator<Finding> {
+  try {
+    findGivenSealKey(env, {});
+  } catch (error) {
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    yield problem(
+      'seal key',
+      error.message,
+      error.facts['command'] ?? 'Set exactly one of the variables to a key: openssl rand -hex 32 makes one',
+    );
+  }
+}
+
+function* checkFile(path: string): Generator<Finding> {
+  try {
+    const { problems } = tryConfigFile(path, serveSettings);
+    for (const each of problems)
+      yield problem(
+        'config',
+        `${sourcePosition(each)}: ${each.message}`,
+        'Correct the line. docs/settings.md lists the keys, and quittance config schema helps editors.',
+      );
+    if (problems.length === 0) yield fine('config', path);
+    const mode = statSync(path).mode;
+    if (process.platform !== 'win32' && (mode & 0o022) !== 0)
+      yield problem(
+        'config',
+        `${path} can be written by other users, who could then change every rule of the server.`,
+        `chmod go-w ${path}`,
+      );
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    yield problem('config', error.message, error.tryThis[0] ?? 'quittance serve --config quittance.yaml');
+  }
+}
+
+async function checkNamedFiles(given: Given): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  for (const name of ['tools', 'runtime', 'seal-key-file']) {
+    const path = given.text(name);
+    if (path !== undefined && !existsSync(path))
+      findings.push(problem(name, `There is no file ${path}.`, `Name an existing file: --${name} FILE`));
+  }
+  const contracts = given.list('contracts');
+  const missing = contracts.filter((path) => !existsSync(path));
+  for (const path of missing)
+    findings.push(
+      problem('contracts', `There is no file ${path}.`, 'Name an existing file: --contracts FILE'),
+    );
+  if (contracts.length === 0 || missing.length > 0) return findings;
+  const loading = await tryToLoad(contracts, {});
+  if (loading.ok) findings.push(fine('contracts', contracts.join(', ')));
+  else
+    for (const each of loading.problems.slice(0, 5))
+      findings.push(
+        problem(
+          'contracts',
+          `${sourcePosition(each)}: ${each.message}`,
+          `quittance contracts check ${contracts.join(' ')}`,
+        ),
+      );
+  return findings;
+}
+
+const isLocal = (host: string): boolean => /^(?:127\.|localhost$|::1$)/.test(host);
+
+function* checkAddress(given: Given): Generator<Finding> {
+  const [host = '127.0.0.1', publicUrl] = [given.text('host'), given.text('public-url')];
+  if (publicUrl !== undefined && /^http:/i.test(publicUrl) && !isLocal(new URL(publicUrl).hostname))
+    yield problem(
+      'tls',
+      `The public address ${publicUrl} is not encrypted: tokens and approvals could be read on the way.`,
+      'Put a TLS proxy in front of the server, and use its address: public_url: https://…',
+    );
+  else if (!isLocal(host) && publicUrl === undefined)
+    yield warning(
+      'tls',
+      `The server listens on ${host}, where other machines reach it without encryption.`,
+      'Listen on 127.0.0.1 behind a TLS proxy, and set public_url: https://…',
+    );
+  if (publicUrl !== undefined && given.list('trust-proxy').length === 0)
+    yield warning(
+      'proxy',
+      'A public address is set, but no proxy is trusted. All callers without a token then share one rate limit.',
+      'Name the address of the proxy: trust_proxy: [127.0.0.1]',
+    );
+}

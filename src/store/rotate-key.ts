@@ -1,0 +1,178 @@
+/**
+ * Replaces the seal key of a ledger.
+ *
+ * 1. The new key and the old ones are stored before anything is sealed with the new key. So every sealed input can be opened
+ *    at every moment, whenever this is stopped or killed; the next run goes on.
+ * 2. Inputs are sealed again one by one. A row that changed meanwhile is read again in the next pass.
+ * 3. The old keys are removed only when nothing is left that needs them: no row, no spilled entry, and no process that
+ *    still seals with them.
+ */
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { QuittanceError } from '../base/error.ts';
+import type { KeyRing } from '../ledger/key-ring.ts';
+import { createKeyRing, formatKeyRing, keyBytes, parseKeyRing } from '../ledger/key-ring.ts';
+import type { Seal } from '../ledger/seal.ts';
+import { createSeal } from '../ledger/seal.ts';
+import { sealContext } from '../runtime/state/seal-input.ts';
+import { removeIfPossible, syncFolder, writeAll } from './files/write-all.ts';
+import type { OpenKeyStore } from './open-key-store.ts';
+import { openKeyStore } from './open-key-store.ts';
+import type { SealedRows } from './sealed-rows.ts';
+
+export type RotateOptions = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  readonly startProgress: (label: string, total: number) => { step(count?: number): void; done(): void };
+  /** The key is lost: begins with a new one, and removes what cannot be opened any more. */
+  readonly lost: boolean;
+  /** Writes the old keys to this new file before they are removed: earlier backups need them. */
+  readonly saveOld: string | undefined;
+  /** Returns the keys to keep, for keys that come from a variable or a command. */
+  readonly printKeys: boolean;
+};
+
+export type Rotation = {
+  /** `waiting`: the old keys stay until the reasons in `waitingFor` are gone. */
+  readonly state: 'done' | 'waiting';
+  readonly waitingFor: readonly string[];
+  /** Did this run create a new key, or continue an earlier rotation? */
+  readonly began: boolean;
+  readonly resealed: number;
+  /** Sealed inputs that no key opens. With `lost`, they were removed. */
+  readonly unopened: number;
+  /** The keys to keep, if they were asked for. */
+  readonly keys?: string;
+};
+
+export async function rotateKey(url: string, options: RotateOptions): Promise<Rotation> {
+  const store = await openKeyStore(url, options.env, options.lost);
+  try {
+    return options.lost ? await replaceLost(store, options) : await rotate(store, options);
+  } finally {
+    await store.close();
+  }
+}
+
+async function rotate(store: OpenKeyStore, options: RotateOptions): Promise<Rotation> {
+  const found = parseKeyRing(store.readKey());
+  const began = found.older.length === 0;
+  const ring: KeyRing = began
+    ? { current: new Uint8Array(randomBytes(keyBytes)), older: [found.current], digestKey: found.digestKey }
+    : found;
+  if (began) {
+    writeKeys(store, ring);
+    await store.noteRing(formatKeyRing(ring));
+  }
+  const { resealed, unopened } = await sealAgain(store.rows, ring, options);
+  const waitingFor = [...(await store.findUsers())];
+  if (options.signal.aborted) waitingFor.push('the rotation was stopped');
+  if (unopened > 0) waitingFor.push(`${unopened} sealed inputs that no key opens: see quittance verify`);
+  if (waitingFor.length > 0) return { state: 'waiting', waitingFor, began, resealed, unopened };
+  const kept = { ...ring, older: [] };
+  if (store.keyFile === undefined)
+    return options.printKeys
+      ? {
+          state: 'done',
+          waitingFor,
+          began,
+          resealed,
+          unopened,
+          keys: Buffer.from(formatKeyRing(kept)).toString(),
+        }
+      : { state: 'waiting', waitingFor: [printHint], began, resealed, unopened };
+  saveOld(options.saveOld, ring);
+  writeKeys(store, kept);
+  return { state: 'done', waitingFor: [], began, resealed, unopened };
+}
+
+const printHint =
+  'the variable or the command that gives the keys: store there what quittance rotate-key --print-keys prints';
+
+/** What the lost key sealed is removed: the calls that need it can then only end, never run with masked values. */
+async function replaceLost(store: OpenKeyStore, options: RotateOptions): Promise<Rotation> {
+  const users = await store.findUsers();
+  if (users.length > 0)
+    throw new QuittanceError(
+      'config.invalid',
+      `A lost key can be replaced only while nothing uses the ledger. Stop first: ${users.join('; ')}.`,
+    );
+  const ring = createKeyRing([new Uint8Array(randomBytes(keyBytes))]);
+  let unopened = 0;
+  for await (const row of store.rows.list()) {
+    await store.rows.drop(row);
+    unopened++;
+  }
+  writeKeys(store, ring);
+  await store.noteRing(formatKeyRing(ring));
+  return { state: 'done', waitingFor: [], began: true, resealed: 0, unopened };
+}
+
+async function sealAgain(
+  rows: SealedRows,
+  ring: KeyRing,
+  { signal, startProgress }: RotateOptions,
+): Promise<{ readonly resealed: number; readonly unopened: number }> {
+  const [all, current] = [createSeal(formatKeyRing(ring)), createSeal(ring.current)];
+  const progress = startProgress('seal', await rows.count());
+  let [resealed, unopened] = [0, 0];
+  try {
+    for await (const row of rows.list()) {
+      if (signal.aborted) break;
+      const context = sealContext(row.sessionId, row.callId);
+      progress.step();
+      if (tryOpen(current, row.text, context) !== undefined) continue;
+      const plain = tryOpen(all, row.text, context);
+      if (plain === undefined) unopened++;
+      else if (await rows.replace(row, current.seal(plain, context))) resealed++;
+    }
+  } finally {
+    progress.done();
+  }
+  return { resealed, unopened };
+}
+
+function tryOpen(seal: Seal, text: string, context: string): string | undefined {
+  try {
+    return seal.open(text, context);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The new content is complete on disk before it gets the name. */
+function writeKeys({ keyFile }: OpenKeyStore, ring: KeyRing): void {
+  if (keyFile === undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      'The seal key comes from a variable or a command, so this command cannot change it. Give the new key first and the ' +
+        'old one after it, with a comma between them: NEW,OLD. Restart every process with both, then run this again. See ' +
+        'docs/operations.md.',
+    );
+  const draft = `${keyFile}.${randomBytes(6).toString('hex')}`;
+  const file = openSync(draft, 'wx', 0o600);
+  try {
+    writeAll(file, formatKeyRing(ring), 0);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  try {
+    renameSync(draft, keyFile);
+  } catch (error) {
+    removeIfPossible(draft); // as private as the keys themselves
+    throw error;
+  }
+  syncFolder(dirname(keyFile));
+}
+
+function saveOld(path: string | undefined, { older, digestKey }: KeyRing): void {
+  const [current, ...more] = older;
+  if (path === undefined || current === undefined) return;
+  writeFileSync(path, formatKeyRing({ current, older: more, digestKey }), {
+    mode: 0o600,
+    flag: 'wx',
+    flush: true,
+  });
+}

@@ -1,0 +1,143 @@
+/**
+ * The files for a service, checked statically: no container engine and no service manager runs here. Every file they copy,
+ * every command, option, variable and user they name must exist.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
+import { serveCommand } from '../../src/cli/commands/serve.ts';
+import { layerOptions } from '../../src/cli/settings/layered-options.ts';
+import { serveSettings } from '../../src/cli/settings/serve-settings.ts';
+import { settingVariable } from '../../src/cli/settings/setting.ts';
+import { parseSpan } from '../../src/cli/time-text.ts';
+import { root } from '../sources.ts';
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly bin: { readonly quittance: string };
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
+};
+const variables = [...Object.keys(serveSettings).map(settingVariable), 'QUITTANCE_CONFIG', 'NODE_ENV'];
+
+/** The options that the service gets, or an error as the program prints it. */
+const readServe = (args: readonly string[], env: Readonly<Record<string, string>>): void => {
+  layerOptions(parseCommandLine(serveCommand, args), env, serveSettings);
+};
+
+describe('the Dockerfile', () => {
+  const text = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
+  const lines = text
+    .replaceAll(/^\s*#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const instructions = lines.map((line) => {
+    const [, name = '', rest = ''] = /^([A-Z]+)\s+(.*)$/.exec(line) ?? [];
+    return { name, rest };
+  });
+  const of = (name: string): readonly string[] =>
+    instructions.filter((each) => each.name === name).map(({ rest }) => rest);
+  const last = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'));
+  const env = Object.fromEntries(
+    last
+      .filter(({ name }) => name === 'ENV')
+      .flatMap(({ rest }) => rest.split(/\s+/))
+      .map((pair) => pair.split('=') as [string, string]),
+  );
+
+  test('has only instructions that exist, in several stages', () => {
+    const known =
+      'ARG FROM WORKDIR COPY RUN ENV USER VOLUME EXPOSE STOPSIGNAL HEALTHCHECK ENTRYPOINT CMD'.split(' ');
+    expect(instructions.filter(({ name }) => !known.includes(name))).toEqual([]);
+    expect(of('FROM').length).toBeGreaterThanOrEqual(3);
+    const [, major = '0'] = /^NODE=(\d+)/.exec(of('ARG')[0] ?? '') ?? [];
+    expect(Number(major)).toBeGreaterThanOrEqual(Number(/\d+/.exec(manifest.engines.node)?.[0]));
+  });
+
+  test('copies files that exist, and the result of earlier stages', () => {
+    const stages = of('FROM').flatMap((from) => / AS (\w+)$/.exec(from)?.[1] ?? []);
+    for (const copy of of('COPY')) {
+      const from = /--from=(\w+)/.exec(copy)?.[1];
+      const sources = copy
+        .split(/\s+/)
+        .filter((word) => !word.startsWith('--'))
+        .slice(0, -1);
+      const missing = from === undefined ? sources.filter((path) => !existsSync(join(root, path))) : [];
+      expect([copy, missing, from === undefined || stages.includes(from)]).toEqual([copy, [], true]);
+    }
+  });
+
+  test('runs scripts and installs packages that exist', () => {
+    const scripts = of('RUN').flatMap((run) =>
+      [...run.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name),
+    );
+    expect(scripts.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
+    const known = { ...manifest.optionalDependencies, ...manifest.peerDependencies };
+    expect(['better-sqlite3', 'pg'].filter((name) => !Object.hasOwn(known, name))).toEqual([]);
+  });
+
+  test('runs the program as a user without rights, with settings that it knows', () => {
+    const user = last.findLast(({ name }) => name === 'USER')?.rest ?? 'root';
+    expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    const after = last.slice(last.findLastIndex(({ name }) => name === 'USER'));
+    expect(after.filter(({ name }) => name === 'RUN')).toEqual([]);
+    expect(Object.keys(env).filter((name) => !variables.includes(name))).toEqual([]);
+    const entry = JSON.parse(last.find(({ name }) => name === 'ENTRYPOINT')?.rest ?? '[]') as string[];
+    expect(entry).toEqual(['node', join('node_modules/quittance', manifest.bin.quittance)]);
+    const [command, ...args] = JSON.parse(last.find(({ name }) => name === 'CMD')?.rest ?? '[]') as string[];
+    expect(command).toBe(serveCommand.name);
+    expect(() => readServe(args, env)).not.toThrow();
+  });
+
+  test('is healthy only while the server is ready, and gets time to stop', () => {
+    const health = last.find(({ name }) => name === 'HEALTHCHECK')?.rest ?? '';
+    const [, , script = ''] = JSON.parse(health.slice(health.indexOf('['))) as string[];
+    expect(script).toContain('/readyz');
+    expect(() => new Function(script)).not.toThrow();
+    expect(parseSpan(env['QUITTANCE_STOP_TIMEOUT'] ?? '', 'stop-timeout')).toBeLessThan(30_000);
+    expect(readFileSync(join(root, 'deploy/Dockerfile.dockerignore'), 'utf8')).toMatch(/^\*\*\/\*\.key$/m);
+  });
+});
+
+describe('the systemd unit', () => {
+  const unit = new Map<string, string[]>();
+  let section = '';
+  for (const line of readFileSync(join(root, 'deploy/quittance.service'), 'utf8').split('\n')) {
+    if (line === '' || line.startsWith('#')) continue;
+    section = /^\[(\w+)\]$/.exec(line)?.[1] ?? section;
+    const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? [];
+    if (name !== undefined)
+      unit.set(`${section}.${name}`, [...(unit.get(`${section}.${name}`) ?? []), value]);
+  }
+  const value = (name: string): string => unit.get(`Service.${name}`)?.at(-1) ?? '';
+
+  test('starts the server with options and variables that it knows', () => {
+    const [program, command, ...args] = value('ExecStart').split(' ');
+    expect([program, command]).toEqual(['/usr/bin/quittance', serveCommand.name]);
+    const pairs = value('Environment')
+      .split(' ')
+      .map((pair) => pair.split('=') as [string, string]);
+    expect(pairs.map(([name]) => name).filter((name) => !variables.includes(name))).toEqual([]);
+    const { QUITTANCE_CONFIG: config, ...env } = Object.fromEntries(pairs);
+    expect(config).toBe('/etc/quittance/quittance.yaml');
+    expect(() => readServe(args, env)).not.toThrow();
+  });
+
+  test('runs without rights, and waits longer for a stop than the server does', () => {
+    expect(value('User')).toBe('quittance');
+    for (const name of ['NoNewPrivileges', 'PrivateTmp', 'PrivateDevices', 'ProtectHome', 'LockPersonality'])
+      expect([name, value(name)]).toEqual([name, 'yes']);
+    expect([value('ProtectSystem'), value('CapabilityBoundingSet'), value('UMask')]).toEqual([
+      'strict',
+      '',
+      '0077',
+    ]);
+    expect(Number(value('TimeoutStopSec'))).toBeGreaterThan(30);
+    expect(value('SuccessExitStatus')).toBe('143');
+    // The ledger is in the folder that the unit may write.
+    expect(value('Environment')).toContain(`/var/lib/${value('StateDirectory')}/`);
+  });
+});

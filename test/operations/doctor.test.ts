@@ -1,0 +1,350 @@
+/** `quittance doctor` on broken set-ups: each is found, and the remedy is printed. */
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
+import { checkVersions } from '../../src/cli/doctor/check-versions.ts';
+import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
+import { fillLedger } from '../fill-ledger.ts';
+import { sharePostgres } from '../postgres/shared-postgres.ts';
+import { runProgramHere } from '../run-program.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'quittance-doctor-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const good = join(folder, 'good/ledger.db');
+beforeAll(async () => {
+  mkdirSync(join(folder, 'good'), { mode: 0o700 });
+  await fillLedger(good);
+});
+
+type Setup = { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> };
+type Finding = {
+  readonly level: string;
+  readonly check: string;
+  readonly message: string;
+  readonly remedy: string;
+};
+
+let copies = 0;
+/** A copy of the good ledger that a test may break. */
+function copy(): string {
+  const at = join(folder, `copy-${++copies}`);
+  cpSync(join(folder, 'good'), at, { recursive: true });
+  return join(at, 'ledger.db');
+}
+
+async function examine({
+  args = [],
+  env = {},
+}: Setup): Promise<{ code: number | null; findings: Finding[] }> {
+  const { code, out } = await runProgramHere(['doctor', '--json', ...args], { cwd: folder, env });
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Finding & { type: string });
+  return { code, findings: lines.filter(({ type }) => type === 'finding') };
+}
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text, { mode: 0o600 });
+  return path;
+};
+
+type Broken = {
+  readonly name: string;
+  readonly breaks: () => Setup | Promise<Setup>;
+  readonly level: 'problem' | 'warning';
+  readonly check: string;
+  readonly remedy: RegExp;
+};
+
+const broken: readonly Broken[] = [
+  {
+    name: 'a ledger that others can read',
+    breaks: () => {
+      const path = copy();
+      chmodSync(path, 0o644);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^chmod 600 .*ledger\.db$/,
+  },
+  {
+    name: 'a seal key that others can read',
+    breaks: () => {
+      const path = copy();
+      chmodSync(`${path}.key`, 0o640);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^chmod 600 .*\.key$/,
+  },
+  {
+    name: 'a token file that others can write',
+    breaks: () => {
+      const path = copy();
+      writeFileSync(`${path}.tokens`, '{}');
+      chmodSync(`${path}.tokens`, 0o622);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^chmod 600 .*\.tokens$/,
+  },
+  {
+    name: 'a folder that others can write',
+    breaks: () => {
+      const path = copy();
+      chmodSync(join(path, '..'), 0o777);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^chmod go-w /,
+  },
+  {
+    name: 'a cut seal key',
+    breaks: () => {
+      const path = copy();
+      truncateSync(`${path}.key`, 20);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'seal key',
+    remedy: /rotate-key --lost/,
+  },
+  {
+    name: 'a missing seal key',
+    breaks: () => {
+      const path = copy();
+      rmSync(`${path}.key`);
+      return { args: ['--ledger', path] };
+    },
+    level: 'warning',
+    check: 'seal key',
+    remedy: /restore it from your secrets/,
+  },
+  {
+    name: 'no ledger',
+    breaks: () => ({ args: ['--ledger', join(folder, 'none.db')] }),
+    level: 'problem',
+    check: 'ledger',
+    remedy: /--ledger/,
+  },
+  {
+    name: 'another file instead of a ledger',
+    breaks: () => ({
+      args: ['--ledger', file('text.db', 'not a database, but long enough to be read as one')],
+    }),
+    level: 'problem',
+    check: 'ledger',
+    remedy: /--ledger/,
+  },
+  {
+    name: 'a misspelt key in the configuration',
+    breaks: () => ({ args: ['--ledger', good, '--config', file('key.yaml', 'publik_url: https://x')] }),
+    level: 'problem',
+    check: 'config',
+    remedy: /settings\.md/,
+  },
+  {
+    name: 'a configuration that others can write',
+    breaks: () => {
+      const path = file('open.yaml', 'port: 4747');
+      chmodSync(path, 0o666);
+      return { args: ['--ledger', good, '--config', path] };
+    },
+    level: 'problem',
+    check: 'config',
+    remedy: /^chmod go-w /,
+  },
+  {
+    name: 'a missing configuration',
+    breaks: () => ({ args: ['--ledger', good], env: { QUITTANCE_CONFIG: join(folder, 'gone.yaml') } }),
+    level: 'problem',
+    check: 'config',
+    remedy: /--config/,
+  },
+  {
+    name: 'a misspelt variable',
+    breaks: () => ({ args: ['--ledger', good], env: { QUITTANCE_PUBLIC_URI: 'x' } }),
+    level: 'warning',
+    check: 'environment',
+    remedy: /QUITTANCE_PUBLIC_URL/,
+  },
+  {
+    name: 'two seal keys in the environment',
+    breaks: () => ({
+      args: ['--ledger', good],
+      env: { QUITTANCE_SEAL_KEY: 'a', QUITTANCE_SEAL_KEY_FILE: 'b' },
+    }),
+    level: 'problem',
+    check: 'seal key',
+    remedy: /exactly one/,
+  },
+  {
+    name: 'a public address without TLS',
+    breaks: () => ({
+      args: ['--ledger', good, '--config', file('tls.yaml', 'public_url: http://q.example.org')],
+    }),
+    level: 'problem',
+    check: 'tls',
+    remedy: /TLS proxy/,
+  },
+  {
+    name: 'rules that do not load',
+    breaks: () => {
+      file('rules.yaml', 'kind: Ruleset\n');
+      return { args: ['--ledger', good, '--config', file('rules-config.yaml', 'contracts: rules.yaml')] };
+    },
+    level: 'problem',
+    check: 'contracts',
+    remedy: /quittance contracts check/,
+  },
+  {
+    name: 'tools that are not there',
+    breaks: () => ({ args: ['--ledger', good, '--config', file('tools-config.yaml', 'tools: none.json')] }),
+    level: 'problem',
+    check: 'tools',
+    remedy: /--tools FILE/,
+  },
+  {
+    name: 'an unresolved call',
+    breaks: () => ({ args: ['--ledger', good] }),
+    level: 'warning',
+    check: 'unresolved',
+    remedy: /quittance reconcile/,
+  },
+  {
+    name: 'a call held for days, of a process that is gone',
+    breaks: async () => ({ args: ['--ledger', await makeHeld(-3)] }),
+    level: 'warning',
+    check: 'held',
+    remedy: /quittance pending/,
+  },
+  {
+    name: 'a clock that was set back',
+    breaks: async () => ({ args: ['--ledger', await makeHeld(3)] }),
+    level: 'problem',
+    check: 'clock',
+    remedy: /timedatectl/,
+  },
+  {
+    name: 'an old anchor',
+    breaks: () => {
+      const anchor = createAnchor([], Date.now() - 30 * 86_400_000);
+      return { args: ['--ledger', good, '--anchor', file('old.anchor', anchorToText(anchor))] };
+    },
+    level: 'warning',
+    check: 'anchor',
+    remedy: /--write-anchor/,
+  },
+  {
+    name: 'a log that is never merged',
+    breaks: () => {
+      const path = copy();
+      writeFileSync(`${path}-wal`, '');
+      truncateSync(`${path}-wal`, 300 * 1_048_576);
+      return { args: ['--ledger', path] };
+    },
+    level: 'warning',
+    check: 'log',
+    remedy: /lsof/,
+  },
+];
+
+/** A ledger with a held call that was requested so many days from now. */
+async function makeHeld(days: number): Promise<string> {
+  const path = join(folder, `held${days}/ledger.db`);
+  mkdirSync(join(path, '..'), { mode: 0o700 });
+  const clock = createManualClock(Date.now() + days * 86_400_000);
+  const ledger = await openLedger(path, { clock });
+  const input = { type: 'object' } as const;
+  const tools = [defineTool({ name: 'delete_all', mode: 'destructive', input, run: () => 1 })];
+  const runtime = createRuntime({ tools, ledger, clock });
+  await runtime.turn({ sessionId: 's' }).submit({ id: 'c', name: 'delete_all', arguments: {} }).accepted;
+  await runtime.close();
+  await ledger.close();
+  return path;
+}
+
+describe('doctor', () => {
+  test.each(broken)('finds $name', async ({ breaks, level, check, remedy }) => {
+    const { code, findings } = await examine(await breaks());
+    const found = findings.filter((finding) => finding.check === check && finding.level === level);
+    expect(found.map((finding) => finding.remedy)).toContainEqual(expect.stringMatching(remedy));
+    const hasProblem = findings.some((finding) => finding.level === 'problem');
+    expect(code).toBe(hasProblem ? 1 : 0);
+  });
+
+  test('prints the remedy under each finding, and nothing else by default', async () => {
+    const path = copy();
+    chmodSync(`${path}.key`, 0o644);
+    const { code, out, err } = await runProgramHere(['doctor', '--ledger', path]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^problem {2}permissions\n(?: {2}.*\n)+ {2}→ chmod 600 /m);
+    expect(out).not.toContain('ok  ');
+    expect(err).toMatch(/^1 problem, 1 warning, \d+ checks passed\.\n$/);
+  });
+
+  test('passes a good set-up, and --strict fails for warnings', async () => {
+    const path = copy();
+    expect(await runProgramHere(['doctor', '--ledger', path])).toMatchObject({ code: 0 });
+    expect(await runProgramHere(['doctor', '--ledger', path, '--strict'])).toMatchObject({ code: 1 });
+  });
+
+  test('names an old or odd version of Node', () => {
+    expect([...checkVersions('1', 'sqlite', '20.1.0')][0]).toMatchObject({ level: 'problem' });
+    expect([...checkVersions('1', 'sqlite', '23.1.0')][0]).toMatchObject({ level: 'warning' });
+    expect([...checkVersions('1', 'sqlite', '24.1.0')][0]).toMatchObject({ level: 'ok' });
+  });
+});
+
+describe('doctor on PostgreSQL', () => {
+  let url: string;
+  beforeAll(async () => {
+    url = `${(await sharePostgres()).url}?schema=doctor_${process.pid}_${Date.now().toString(36)}`;
+  });
+  const key = '11'.repeat(32);
+
+  test('finds a schema without a ledger, a wrong key, a wrong address, and settings that lose data', async () => {
+    const env = { QUITTANCE_SEAL_KEY: key };
+    const empty = await examine({ args: ['--ledger', url], env });
+    expect(empty.findings).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        check: 'schema',
+        remedy: 'Create its tables: quittance migrate',
+      }),
+    );
+    await (await openLedger(url, { sealKey: Buffer.from(key, 'hex') })).close();
+    const good = await examine({ args: ['--ledger', url], env });
+    const bad = good.findings.filter(({ level }) => level === 'problem').map(({ check }) => check);
+    // The shared server of the tests does not flush.
+    expect(bad.filter((check) => check !== 'durability')).toEqual([]);
+    expect(good.findings).toContainEqual(expect.objectContaining({ check: 'schema', level: 'ok' }));
+    const other = await examine({ args: ['--ledger', url], env: { QUITTANCE_SEAL_KEY: '22'.repeat(32) } });
+    expect(other.findings).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        check: 'seal key',
+        remedy: expect.stringContaining('same key') as string,
+      }),
+    );
+    const away = await examine({ args: ['--ledger', 'postgres://nobody@127.0.0.1:1/none'], env });
+    expect(away.findings).toContainEqual(
+      expect.objectContaining({
+        level: 'problem',
+        check: 'postgres',
+        remedy: expect.stringContaining('psql') as string,
+      }),
+    );
+    expect([empty.code, other.code, away.code]).toEqual([1, 1, 1]);
+  });
+});
