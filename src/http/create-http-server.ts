@@ -160,12 +160,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const host = given === 'localhost' ? '127.0.0.1' : given;
   const { stallMs = defaultStallMs, connections = 4_096 } = limits;
   const isProxy = createIsProxy({ proxies: options.trustProxies ?? [] });
-  const { proxyHeader = 'x-forwarded-for' } = options;
-  if (!proxyHeaders.includes(proxyHeader))
-    throw new QuittanceError(
-      'config.invalid',
-      `proxyHeader must be ${proxyHeaders.join(' or ')}; found ${JSON.stringify(proxyHeader)}.`,
-    );
+  const proxyHeader = readProxyHeader(options);
   const path = ledgerUrl === undefined ? undefined : ledgerPath(ledgerUrl);
   const local = localName === undefined ? undefined : { token: newSecret(), name: localName };
   let port = options.port ?? 4747;
@@ -231,14 +226,20 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     async close() {
       closing.abort();
       service.followers.close();
-      await Promise.all([
-        listening.close(),
-        service.jobs.close(),
-        service.contractThreads.close(),
-        service.reader.close(),
-      ]);
+      await Promise.all([listening.close(), closeService(service)]);
     },
   };
+}
+
+const closeService = ({ jobs, contractThreads, reader }: Service): Promise<unknown> =>
+  Promise.all([jobs.close(), contractThreads.close(), reader.close()]);
+
+function readProxyHeader({ proxyHeader = 'x-forwarded-for' }: HttpServerOptions): ProxyHeader {
+  if (proxyHeaders.includes(proxyHeader)) return proxyHeader;
+  throw new QuittanceError(
+    'config.invalid',
+    `proxyHeader must be ${proxyHeaders.join(' or ')}; found ${JSON.stringify(proxyHeader)}.`,
+  );
 }
 
 /** Tokens are next to the file of the ledger, in its database, or in this process. */

@@ -25,7 +25,7 @@ export async function readReadiness({ ledger, ledgerPath, closing, draining }: S
         ]),
     await toCheck(
       'spill',
-      'There is no room to keep a result if the ledger fails, so no call starts: the disk is full, or the spill folder cannot be written.',
+      'No call starts, because a result could not be kept if the ledger fails. The disk is full, or the spill folder cannot be written.',
       async () => (await ledger.spill.canWrite()) !== false,
     ),
     await toCheck('serving', 'The server is stopping: it finishes what it has and takes no new work.', () =>

@@ -135,7 +135,7 @@ function createMatcher(pattern: string | undefined): (sessionId: string) => bool
 }
 
 /** Throws `ledger.in_use` while a person must still find out what a call did. */
-async function refuseUnresolved(
+export async function refuseUnresolved(
   ledger: Ledger,
   sessionId: string,
   callId: string | undefined,

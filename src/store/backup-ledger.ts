@@ -1,6 +1,6 @@
 /**
- * Takes a backup of a ledger while its processes work: a folder with a SQLite file, its artifacts, spilled entries, the
- * anchor of that moment and a manifest. It is made under another name and gets its own when it is complete, so a backup
+ * Takes a backup of a ledger while its processes work. A backup is a folder with a SQLite file, artifacts, spilled entries,
+ * the anchor of that moment and a manifest. It is made under another name and gets its own when it is complete. So a backup
  * that was stopped or killed never looks whole.
  */
 import { randomBytes } from 'node:crypto';
@@ -117,8 +117,7 @@ async function copyTo(url: string, target: string, options: BackupOptions): Prom
 
 async function copyFile(path: string, target: string, options: BackupOptions): Promise<Copied> {
   await requireRoom(path, dirname(target));
-  const { ledgerId, artifacts, spills } = await backupSqlite(path, target, options);
-  const at = Date.now();
+  const { at, ledgerId, artifacts, spills } = await backupSqlite(path, target, options);
   for (const name of companionFiles) if (existsSync(path + name)) copyFileSync(path + name, target + name);
   if (options.withSealKey) {
     if (!existsSync(`${path}.key`))

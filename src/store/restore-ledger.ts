@@ -16,6 +16,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
@@ -83,7 +84,7 @@ export async function restoreLedger(from: string, to: string, options: RestoreOp
   const path = target.kind === 'sqlite' ? resolve(target.path) : undefined;
   if (path !== undefined) refuseExisting(path);
   const { manifest, anchor } = await checkBackup(from, options);
-  const parent = path === undefined ? resolve(from, '..') : dirname(path);
+  const parent = path === undefined ? tmpdir() : dirname(path);
   mkdirSync(parent, { recursive: true, mode: 0o700 });
   const draft = join(parent, `.restoring-${randomBytes(4).toString('hex')}`);
   mkdirSync(draft, { mode: 0o700 });

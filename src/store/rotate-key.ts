@@ -1,11 +1,11 @@
 /**
  * Replaces the seal key of a ledger.
  *
- * 1. The new key and the old ones are stored before anything is sealed with the new key. So every sealed input can be opened
- *    at every moment, whenever this is stopped or killed; the next run goes on.
+ * 1. The new key is stored beside the old ones before it seals anything. So every sealed input can be opened at every
+ *    moment. If the run is stopped or killed, the next one goes on.
  * 2. Inputs are sealed again one by one. A row that changed meanwhile is read again in the next pass.
- * 3. The old keys are removed only when nothing is left that needs them: no row, no spilled entry, and no process that
- *    still seals with them.
+ * 3. The old keys are removed only when nothing needs them: no row, no spilled entry, and no process that seals with
+ *    them.
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ export type Rotation = {
 export async function rotateKey(url: string, options: RotateOptions): Promise<Rotation> {
   const store = await openKeyStore(url, options.env, options.lost);
   try {
-    return options.lost ? await replaceLost(store, options) : await rotate(store, options);
+    return options.lost ? await replaceLost(store) : await rotate(store, options);
   } finally {
     await store.close();
   }
@@ -91,7 +91,7 @@ const printHint =
   'the variable or the command that gives the keys: store there what quittance rotate-key --print-keys prints';
 
 /** What the lost key sealed is removed: the calls that need it can then only end, never run with masked values. */
-async function replaceLost(store: OpenKeyStore, options: RotateOptions): Promise<Rotation> {
+async function replaceLost(store: OpenKeyStore): Promise<Rotation> {
   const users = await store.findUsers();
   if (users.length > 0)
     throw new QuittanceError(

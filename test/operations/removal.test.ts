@@ -119,10 +119,7 @@ describe.each(stores)('on %s', (kind) => {
     const dry = await applyRetention(ledger, rules, reason, { signal, dryRun: true });
     expect(dry).toMatchObject({ dropped: expect.arrayContaining(['test-1', 'test-2']) as string[] });
     const run = await applyRetention(ledger, rules, reason, { signal });
-    expect([run.dropped.toSorted(), run.kept.toSorted()]).toEqual([
-      ['test-1', 'test-2'],
-      ['lost'],
-    ]);
+    expect([run.dropped.toSorted(), run.kept.toSorted()]).toEqual([['test-1', 'test-2'], ['lost']]);
     expect(await sessions()).toEqual(['audit-1', 'h1', 'held', 'lost', 'test-3']);
   });
 

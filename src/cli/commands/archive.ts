@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { isQuittanceError } from '../../base/error.ts';
 import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { refuseUnresolved } from '../../ledger/removal.ts';
 import type { Context, CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -19,7 +20,7 @@ export const archiveCommand: CliCommand = {
   summary: 'Move old or named sessions into an export file',
   about: [
     'Writes the sessions to a file, as `quittance export` does, and verifies that file. With `--remove` it then removes them from the ledger. The ledger records each removal with the end of the chain, a name and a reason. Anchors from before stay valid: `quittance verify --anchor` knows recorded removals, and `quittance verify --export FILE --anchor` checks the archived sessions.',
-    'Sessions with an open call stay, and so does a session that changes meanwhile. Sealed inputs and artifacts are not part of an export: they are gone after the removal.',
+    'Sessions with an open or unresolved call stay, and so does a session that changes meanwhile. Sealed inputs and artifacts are not part of an export: they are gone after the removal.',
   ],
   options: {
     out: { value: 'FILE', help: 'Output file', file: true },
@@ -74,7 +75,7 @@ function removalOf(isAsked: boolean, by: string | undefined, reason: string | un
   return { by, reason };
 }
 
-/** The ends of sessions without an open call whose last event is before this time. */
+/** The ends of sessions without an open or unresolved call whose last event is before this time. */
 async function findOld(ledger: Ledger, before: number): Promise<readonly Head[]> {
   const found: Head[] = [];
   for (let cursor: string | undefined; ;) {
@@ -83,8 +84,9 @@ async function findOld(ledger: Ledger, before: number): Promise<readonly Head[]>
       limit: sessionsPerPage,
       ...(cursor !== undefined && { cursor }),
     });
-    for (const { sessionId, lastAt, openCalls } of rows)
-      if (lastAt < before && openCalls === 0) found.push(...(await ledger.integrity.readHeads(sessionId)));
+    for (const { sessionId, lastAt, openCalls, unresolved } of rows)
+      if (lastAt < before && openCalls === 0 && unresolved === 0)
+        found.push(...(await ledger.integrity.readHeads(sessionId)));
     if (next === undefined) return found;
     cursor = next;
   }
@@ -122,7 +124,7 @@ async function archive(
   return removed === heads.length ? exitCodes.good : exitCodes.bad;
 }
 
-/** False, and it stays, if it changed since the export or a call of it is open. */
+/** False, and it stays, if it changed since the export or a call of it is open or unresolved. */
 async function removeSession(
   ledger: Ledger,
   { sessionId, hash }: Head,
@@ -131,12 +133,13 @@ async function removeSession(
 ): Promise<boolean> {
   const shown = JSON.stringify(terminalId(sessionId));
   try {
+    await refuseUnresolved(ledger, sessionId, undefined);
     if (await ledger.retention.dropSession({ sessionId, by, reason, identity, lastHash: hash })) return true;
     await err.say(`Session ${shown} changed since the export. It stays.`);
     return false;
   } catch (error) {
     if (!isQuittanceError(error, 'ledger.in_use')) throw error;
-    await err.say(`Session ${shown} has an open call. It stays.`);
+    await err.say(`Session ${shown} has an open or unresolved call. It stays.`);
     return false;
   }
 }

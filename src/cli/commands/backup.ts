@@ -12,8 +12,8 @@ export const backupCommand: CliCommand = {
   takes: '<folder>',
   most: 1,
   about: [
-    'Writes a new folder with the entries, artifacts and spilled results as they are at one moment, the anchor of that moment, and a manifest with digests. Processes go on writing. The copy is verified before the folder gets its name, so a backup that was stopped never looks whole.',
-    'The seal key is not part of the backup unless you ask for it: whoever has both can read sealed inputs. Keep the key where your secrets are. A backup of a ledger in PostgreSQL is a ledger file too; it contains no tokens, and no results that are still in the spill files of other hosts.',
+    'Writes a new folder with the entries, artifacts and spilled results of one moment, its anchor, and a manifest with digests. Processes go on writing. The copy is verified before the folder gets its name, so a backup that was stopped never looks whole.',
+    'The seal key is not part of the backup unless you ask for it: a reader of both could open sealed inputs. Keep the key where your secrets are. A backup of a ledger in PostgreSQL is a ledger file too. It contains no tokens, and no results in spill files of hosts.',
   ],
   options: {
     'with-seal-key': { help: 'Include the seal key file of the ledger' },
@@ -49,7 +49,7 @@ export const backupCommand: CliCommand = {
       );
       await err.say(
         backup.hasSealKey
-          ? 'The backup contains the seal key: whoever has it can read sealed inputs.'
+          ? 'The backup contains the seal key: its readers can open sealed inputs.'
           : 'The seal key is not in it. Keep the key elsewhere: a restore needs it.',
       );
       await err.say(

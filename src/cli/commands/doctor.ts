@@ -21,7 +21,7 @@ export const doctorCommand: CliCommand = {
   name: 'doctor',
   summary: 'Check the set-up, and say what to do about each problem',
   about: [
-    'Checks versions, the configuration, permissions, disk and log, the seal key, the clock, owners of open calls, the backlog of held and unresolved calls, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
+    'Checks versions, settings, permissions, disk, log, seal key, clock and owners. Checks held and unresolved calls, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
     'Exit code 1: a problem was found; with --strict, also for a warning.',
   ],
   options: {

@@ -87,7 +87,7 @@ function* checkServer(found: ServerSettings): Generator<Finding> {
   if (found.synchronous_commit === 'off')
     yield problem(
       'durability',
-      'synchronous_commit is off: a crash loses the last commits, which callers were told of.',
+      'synchronous_commit is off: a crash loses the last commits, although callers got their outcomes.',
       `ALTER ROLE ${found.user} SET synchronous_commit = on; then restart the processes.`,
     );
   else if (found.fsync === 'on') yield fine('durability', `synchronous_commit ${found.synchronous_commit}`);

@@ -53,5 +53,5 @@ export type NewRemoval = {
   /** @minLength 1 @maxLength 1000 */
   readonly reason: string;
 };
-/** What was removed: the number of entries that were emptied or dropped. */
+/** The answer to a removal, with the number of entries that were emptied or dropped. */
 export type Removed = { readonly sessionId: string; readonly entries: Integer };

@@ -102,8 +102,8 @@ export function readBase(directory: string): Base | undefined {
 }
 
 /**
- * On Windows, a path without a drive is on the current drive or on a share of the network, and some names stand for
- * another file or for a device. The text does not say which.
+ * On Windows, a path without a drive is on the current drive or on a share. Some names stand for another file or for a
+ * device. The text does not say which.
  */
 function isUnclearOnWindows({ root }: Base, parts: readonly string[], world: PolicyWorld): boolean {
   if (root !== '/') return parts.some(isWindowsAlias);

@@ -1,6 +1,6 @@
 /**
- * Names that Windows does not use as they are written: it drops dots and spaces at the end, opens a device for reserved
- * names in any folder and with any extension, and reads what follows a colon as a stream of the file.
+ * Names that Windows does not use as they are written. It drops dots and spaces at the end. It opens a device for reserved
+ * names, in any folder and with any extension. It reads the text after a colon as a stream of the file.
  */
 const devices =
   /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[\d\u00b9\u00b2\u00b3])[ ]*(?:[.:].*)?$/i;

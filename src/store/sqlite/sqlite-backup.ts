@@ -2,9 +2,9 @@
  * Copies a ledger file with its artifacts as they are at one moment, while other processes write.
  *
  * 1. A read transaction stays open for the whole copy. In WAL mode it shows one moment and blocks no writer. The log
- *    cannot be merged meanwhile, so it grows by what is written.
+ *    cannot be merged meanwhile, so it grows.
  * 2. Spilled entries are copied before the moment and again after it. An entry leaves its spill only when it is in the
- *    ledger, so each one is in the copy of the spill, in the copy of the ledger, or in both.
+ *    ledger. So each one is in the copy of the spill or of the ledger.
  * 3. An artifact that was erased since the moment is gone. The copy is then made again, without it.
  */
 import { createHash } from 'node:crypto';
@@ -27,7 +27,13 @@ import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
 
-export type SqliteBackup = { readonly ledgerId: string; readonly artifacts: number; readonly spills: number };
+export type SqliteBackup = {
+  /** When the moment was: milliseconds since 1970. */
+  readonly at: number;
+  readonly ledgerId: string;
+  readonly artifacts: number;
+  readonly spills: number;
+};
 
 export type SqliteBackupOptions = {
   readonly signal: AbortSignal;
@@ -46,8 +52,8 @@ export async function backupSqlite(
   const ledgerId = await readLedgerId(path);
   copySpills(path, target, ledgerId);
   for (let tries = 1; ; tries++) {
-    const artifacts = await copyMoment(path, target, options);
-    if (artifacts !== undefined) return { ledgerId, artifacts, spills: copySpills(path, target, ledgerId) };
+    const copied = await copyMoment(path, target, options);
+    if (copied !== undefined) return { ...copied, ledgerId, spills: copySpills(path, target, ledgerId) };
     if (tries === mostTries)
       throw new QuittanceError(
         'ledger.unavailable',
@@ -66,17 +72,18 @@ async function readLedgerId(path: string): Promise<string> {
   }
 }
 
-/** The number of artifacts; undefined if one of them was erased meanwhile. */
+/** The moment and the number of artifacts; undefined if one of them was erased meanwhile. */
 async function copyMoment(
   path: string,
   target: string,
   { signal, startProgress }: SqliteBackupOptions,
-): Promise<number | undefined> {
+): Promise<Pick<SqliteBackup, 'at' | 'artifacts'> | undefined> {
   const database = await openLedgerFile(path, true);
   try {
     database.exec('BEGIN');
     // The first read fixes the moment.
     const hashes = prepareValue<string>(database, 'SELECT DISTINCT hash FROM artifacts').all();
+    const at = Date.now();
     await copyPages(database, target, { signal, startProgress });
     const progress = startProgress('artifacts', hashes.length);
     try {
@@ -88,7 +95,7 @@ async function copyMoment(
     } finally {
       progress.done();
     }
-    return hashes.length;
+    return { at, artifacts: hashes.length };
   } finally {
     if (database.inTransaction) database.exec('ROLLBACK');
     database.close();
