@@ -19,9 +19,9 @@ import { dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
 import { anchorToText, createAnchor } from '../ledger/anchor.ts';
-import { verifyLedger } from '../replay/verify-ledger.ts';
 import type { BackupManifest } from './backup-manifest.ts';
 import { anchorName, ledgerName, manifestName, manifestToText } from './backup-manifest.ts';
+import type { FileWork } from './backup-files.ts';
 import { listFiles, digestFiles, syncFiles } from './backup-files.ts';
 import { openSource } from './copy-ledger.ts';
 import { syncFolder } from './files/write-all.ts';
@@ -31,10 +31,9 @@ import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { openPostgresSnapshot } from './postgres/postgres-snapshot.ts';
 import { backupSqlite } from './sqlite/sqlite-backup.ts';
 import { takeSqliteCopy } from './sqlite/sqlite-copy.ts';
+import { findCopyProblems } from './verify-copy.ts';
 
-export type BackupOptions = {
-  readonly signal: AbortSignal;
-  readonly startProgress: (label: string, total: number) => { step(count?: number): void; done(): void };
+export type BackupOptions = FileWork & {
   /** Version of this package, for the manifest. */
   readonly version: string;
   /** Puts the seal key of a ledger file into the backup. */
@@ -176,7 +175,7 @@ const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1_048_576)} Mi
 async function readCopy(
   path: string,
   at: number,
-  { verify, signal, startProgress }: BackupOptions,
+  { verify, ...work }: BackupOptions,
 ): Promise<{ readonly anchor: Anchor; readonly entries: number }> {
   const ledger = await openLedger(path, { readOnly: true });
   try {
@@ -184,22 +183,12 @@ async function readCopy(
     const anchor = createAnchor(heads, at);
     const entries = heads.reduce((sum, { sequence }) => sum + sequence, 0);
     if (!verify) return { anchor, entries };
-    let first: string | undefined;
-    const { problems, finished } = await verifyLedger(
-      ledger,
-      anchor,
-      { signal, startProgress },
-      (finding) => {
-        first ??= finding.message;
-        return Promise.resolve();
-      },
-    );
-    if (!finished) signal.throwIfAborted();
-    if (problems > 0)
+    const found = await findCopyProblems(ledger, anchor, work);
+    if (found !== undefined)
       throw new QuittanceError(
         'ledger.altered',
-        `The ledger has ${problems} problems, so no backup was written. The first: ${first ?? ''} Run \`quittance verify\` to ` +
-          'see all. To back it up as it is, use --no-verify.',
+        `The ledger has ${found.problems} problems, so no backup was written. The first: ${found.first} Run \`quittance verify\` ` +
+          'to see all. To back it up as it is, use --no-verify.',
       );
     return { anchor, entries };
   } finally {

@@ -21,9 +21,9 @@ import { dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
 import { parseAnchor } from '../ledger/anchor.ts';
-import { verifyLedger } from '../replay/verify-ledger.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
 import type { RecoveredCall } from '../runtime/state/recovery.ts';
+import type { FileWork } from './backup-files.ts';
 import { digestFiles } from './backup-files.ts';
 import { companionFiles } from './backup-ledger.ts';
 import type { BackupManifest } from './backup-manifest.ts';
@@ -33,10 +33,9 @@ import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
+import { findCopyProblems } from './verify-copy.ts';
 
-export type RestoreOptions = {
-  readonly signal: AbortSignal;
-  readonly startProgress: (label: string, total: number) => { step(count?: number): void; done(): void };
+export type RestoreOptions = FileWork & {
   /** The key of the ledger; undefined if the backup contains it, or if it is lost. */
   readonly sealKey: Uint8Array | undefined;
   /** Restores without the key: sealed inputs cannot be opened any more. */
@@ -54,7 +53,7 @@ export type Restored = {
 /** Reads the manifest of a backup and checks every file against it. */
 export async function checkBackup(
   from: string,
-  { signal, startProgress }: Pick<RestoreOptions, 'signal' | 'startProgress'>,
+  { signal, startProgress }: FileWork,
 ): Promise<{ readonly manifest: BackupManifest; readonly anchor: Anchor }> {
   const path = join(from, manifestName);
   if (!existsSync(path))
@@ -128,25 +127,12 @@ function copyBackup(
   }
 }
 
-async function verifyWith(
-  file: string,
-  anchor: Anchor,
-  { signal, startProgress }: RestoreOptions,
-): Promise<void> {
+async function verifyWith(file: string, anchor: Anchor, work: FileWork): Promise<void> {
   const ledger = await openLedger(file, { readOnly: true });
   try {
-    let first: string | undefined;
-    const { problems, finished } = await verifyLedger(
-      ledger,
-      anchor,
-      { signal, startProgress },
-      (finding) => {
-        first ??= finding.message;
-        return Promise.resolve();
-      },
-    );
-    if (!finished) signal.throwIfAborted();
-    if (problems > 0) throw changed(`verification found ${problems} problems. The first: ${first ?? ''}`);
+    const found = await findCopyProblems(ledger, anchor, work);
+    if (found !== undefined)
+      throw changed(`verification found ${found.problems} problems. The first: ${found.first}`);
   } finally {
     await ledger.close();
   }

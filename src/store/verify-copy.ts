@@ -1,0 +1,20 @@
+/** Verifies the ledger file of a backup or a restore. */
+import type { Anchor } from '../ledger/anchor.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { verifyLedger } from '../replay/verify-ledger.ts';
+import type { FileWork } from './backup-files.ts';
+
+/** The number of problems and the first of them; undefined if there is none. Throws if it was stopped. */
+export async function findCopyProblems(
+  ledger: Ledger,
+  anchor: Anchor,
+  { signal, startProgress }: FileWork,
+): Promise<{ readonly problems: number; readonly first: string } | undefined> {
+  let first = '';
+  const { problems, finished } = await verifyLedger(ledger, anchor, { signal, startProgress }, (finding) => {
+    if (first === '') first = finding.message;
+    return Promise.resolve();
+  });
+  if (!finished) signal.throwIfAborted();
+  return problems === 0 ? undefined : { problems, first };
+}
