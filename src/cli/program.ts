@@ -175,7 +175,7 @@ const hasSystemCode = (error: unknown): boolean =>
 /** Stops on the first signal; a second Ctrl-C ends the process at once. Returns the exit code for that signal. */
 function listenForStop(stop: AbortController): () => ExitCode | undefined {
   let code: ExitCode | undefined;
-  const listen = (signal: 'SIGINT' | 'SIGTERM', stopped: ExitCode): void => {
+  const listen = (signal: 'SIGINT' | 'SIGTERM' | 'SIGBREAK', stopped: ExitCode): void => {
     process.on(signal, () => {
       if (code !== undefined) process.exit(stopped);
       code = stopped;
@@ -184,6 +184,8 @@ function listenForStop(stop: AbortController): () => ExitCode | undefined {
   };
   listen('SIGINT', exitCodes.interrupted);
   listen('SIGTERM', exitCodes.terminated);
+  // Ctrl-Break and the end of a console on Windows. Other systems never send it.
+  listen('SIGBREAK', exitCodes.terminated);
   // The reader of the output ended, as in `| head`. This is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
