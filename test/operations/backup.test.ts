@@ -18,6 +18,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
+import { alterLedger } from '../alter-ledger.ts';
 import { evenPriority } from '../even-priority-arguments.ts';
 import { eventually } from '../eventually.ts';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
@@ -230,6 +231,30 @@ describe('a restore', () => {
       writeFileSync(path, readFileSync(path, 'utf8').replace('"hasSealKey": true', '"hasSealKey": false'));
     }, 't5.db');
   });
+});
+
+test('[nothing-lost] a result that is only in the spill file is in the backup, and ends its call after a restore', async () => {
+  const path = at('spilled.db');
+  const real = await openLedger(path);
+  const ledger = alterLedger(real, {
+    journal: {
+      append: (entry) => {
+        if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('The disk is full.');
+        return real.journal.append(entry);
+      },
+    },
+  });
+  const tools = [
+    defineTool({ name: 'pay', mode: 'external', input: { type: 'object' }, run: () => ({ paid: 7 }) }),
+  ];
+  const runtime = createRuntime({ tools, ledger });
+  await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: {} });
+  const backup = await run('backup', at('spilled'), '--ledger', path, '--with-seal-key', '--json');
+  expect(JSON.parse(backup.out)).toMatchObject({ spills: 1 });
+  expect(await run('restore', at('spilled'), at('unspilled.db'))).toMatchObject({ code: 0 });
+  const shown = await run('calls', '--json', '--ledger', at('unspilled.db'));
+  expect(shown.out).toContain('"outcome":"ToolExecutionResult"');
+  await real.close();
 });
 
 /** For set-up code, which is not a test. */
