@@ -23,6 +23,7 @@ import type { Entry } from '../../ledger/journal.ts';
 import type { Spilled } from '../../ledger/spill.ts';
 import type { FileIdentity } from './file-identity.ts';
 import { findReplaced, identifyFile } from './file-identity.ts';
+import { FolderStamps } from './folder-stamps.ts';
 import { ownerPattern } from './owner-id.ts';
 import type { SpillOwner } from './spill-lines.ts';
 import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
@@ -34,6 +35,7 @@ export class SpillFile {
   readonly #place: SpillOwner;
   readonly #bytes: number;
   readonly #salt: () => string;
+  readonly #stamps: FolderStamps;
   #file: OpenSpill | undefined;
   #used = 0;
   #lastEntryId: string | undefined;
@@ -45,6 +47,7 @@ export class SpillFile {
     this.#place = place;
     this.#bytes = bytes;
     this.#salt = salt;
+    this.#stamps = new FolderStamps([this.#path]);
     this.#prepare();
   }
 
@@ -148,11 +151,13 @@ export class SpillFile {
     }
   }
 
+  readonly #isSame = (): boolean =>
+    this.#file !== undefined && findReplaced(this.#path, this.#file.identity) === undefined;
+
   /** Is the file at its path the one being written? If it was removed or replaced, it is created again. */
   #isOnDisk(): boolean {
     try {
-      if (this.#file !== undefined && findReplaced(this.#path, this.#file.identity) === undefined)
-        return true;
+      if (this.#file !== undefined && this.#stamps.confirm(this.#isSame)) return true;
     } catch {
       this.#isChecked = false;
       return false;

@@ -63,6 +63,7 @@ export class Heads {
   /** Number of listed sessions, once requested. */
   #listed: number | undefined;
   #isFresh = false;
+  #isCurrent = false;
   #adoptMore: (() => void) | undefined;
   #epoch = 0;
   /** The problem with the tail or its start, if any. */
@@ -116,6 +117,29 @@ export class Heads {
   }
 
   readonly #goStale = (): void => this.endSnapshot();
+
+  /**
+   * For readers who need only what is remembered: true if no other connection has committed since it was read. Costs
+   * a third of `refresh`, because there is no snapshot.
+   */
+  get isCurrent(): boolean {
+    if (this.#isFresh || this.#isCurrent) return true;
+    if (this.#seen < 0 || this.#dataVersion.get() !== this.#seen) return false;
+    this.#isCurrent = true;
+    queueMicrotask(this.#lookAgain);
+    return true;
+  }
+
+  readonly #lookAgain = (): void => {
+    this.#isCurrent = false;
+  };
+
+  /** Is it remembered that the session has no such call? Reads nothing. */
+  isKnownAbsent(sessionId: string, callId: string): boolean {
+    const head = this.#sessions.get(sessionId);
+    if (head === undefined || !this.#isEndChecked || this.#damage !== undefined) return false;
+    return (head.versions.get(callId) ?? (head.knowsAll ? 0 : 1)) === 0;
+  }
 
   /** Call before an operation that SQLite forbids inside a transaction. */
   endSnapshot(): void {
@@ -222,6 +246,7 @@ export class Heads {
     this.#index.end = -1;
     this.#listed = undefined;
     this.#isFresh = false;
+    this.#isCurrent = false;
   }
 
   #clear(): void {
@@ -399,6 +424,11 @@ export class Heads {
   get hasUnsettled(): boolean {
     this.#hasUnsettled ??= this.#anyUnsettled.get() === 1;
     return this.#hasUnsettled;
+  }
+
+  /** Is it remembered that no effect is unresolved? Reads nothing. */
+  get isKnownSettled(): boolean {
+    return this.#hasUnsettled === false;
   }
 
   set hasUnsettled(value: boolean) {

@@ -158,6 +158,13 @@ export class SideTables {
     return this.#hasEffects || this.#heads.hasUnsettled;
   }
 
+  /** Is it remembered that there is no unresolved effect? Reads nothing. */
+  get areEffectsKnownAbsent(): boolean {
+    return (
+      this.#epoch === this.#heads.epoch && this.#hasEffects === false && this.#heads.isKnownSettled
+    );
+  }
+
   readState(head: SessionHead, subject: string): StoredState | undefined {
     const row = this.#state.get(head.session, toSqlText(subject));
     if (!this.#marks.areSet) return row && { version: row.version, state: toState(row.text) };

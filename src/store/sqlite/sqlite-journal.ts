@@ -53,6 +53,8 @@ export class SqliteJournal implements Journal {
 
   readCall(sessionId: string, callId: string): StoredCall | undefined {
     const { entries, heads, lastReads } = this.#parts;
+    // Most calls are new.
+    if (heads.isCurrent && heads.isKnownAbsent(sessionId, callId)) return undefined;
     const head = heads.fresh().find(sessionId);
     const stored = head && entries.readCall(head, callId);
     if (stored !== undefined) lastReads.note(sessionId, callId, stored);

@@ -212,6 +212,7 @@ const createClaims = (heads: Heads, side: SideTables): Claims => ({
     return names.map((name) => side.readCounter(name));
   },
   findUnsettledEffects(sessionId, toolName, inputDigest) {
+    if (heads.isCurrent && side.areEffectsKnownAbsent) return [];
     heads.refresh();
     const head = side.hasUnsettled ? heads.find(sessionId) : undefined;
     return head === undefined ? [] : side.findUnsettled(head, toolName, inputDigest);

@@ -1,18 +1,19 @@
 /**
  * The files that a writing handle depends on: the ledger, its log, its shared memory, and the owner lock. After a
  * move, deletion or replacement the open descriptor still works, so SQLite would write where no process will ever
- * look. The writer checks inside every transaction, before it writes. A check takes about a microsecond per file.
+ * look. The writer checks inside every transaction, before it writes. `FolderStamps` makes that cheap.
  */
 import { QuittanceError } from '../../base/error.ts';
 import type { FileIdentity } from '../files/file-identity.ts';
 import { findReplaced, identifyFile } from '../files/file-identity.ts';
+import { FolderStamps } from '../files/folder-stamps.ts';
 
 export type OpenedFile = { readonly what: string; readonly path: string; readonly file: FileIdentity };
 
 export class SqliteOwnFiles {
   readonly #ledgerPath: string;
   readonly #files: OpenedFile[];
-  #isComplete = false;
+  #stamps: FolderStamps | undefined;
 
   /** `opened`: the files that the main thread has open. */
   constructor(ledgerPath: string, opened: readonly OpenedFile[]) {
@@ -27,16 +28,23 @@ export class SqliteOwnFiles {
 
   /** Throws if a file is not the one that was opened. Call inside a transaction. */
   requireUnchanged(): void {
-    if (!this.#isComplete) {
-      // SQLite opens these when the first transaction begins, and keeps them until the last handle closes.
-      this.#add('log of the ledger', `${this.#ledgerPath}-wal`);
-      this.#add('shared memory of the ledger', `${this.#ledgerPath}-shm`);
-      this.#isComplete = true;
-    }
+    const stamps = (this.#stamps ??= this.#complete());
+    stamps.confirm(this.#look);
+  }
+
+  readonly #look = (): true => {
     for (const { what, path, file } of this.#files) {
       const found = findReplaced(path, file);
       if (found !== undefined) throw changedError(what, path, found);
     }
+    return true;
+  };
+
+  #complete(): FolderStamps {
+    // SQLite opens these when the first transaction begins, and keeps them until the last handle closes.
+    this.#add('log of the ledger', `${this.#ledgerPath}-wal`);
+    this.#add('shared memory of the ledger', `${this.#ledgerPath}-shm`);
+    return new FolderStamps(this.#files.map(({ path }) => path));
   }
 
   /** A file that another thread of this process has identified stays that one. */
