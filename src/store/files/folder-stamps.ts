@@ -15,7 +15,12 @@ import { dirname } from 'node:path';
 const stepMs = 100;
 const longestTrustMs = 1_000;
 
-type Stamp = { readonly folder: string; readonly device: number; readonly inode: number; readonly changedMs: number };
+type Stamp = {
+  readonly folder: string;
+  readonly device: number;
+  readonly inode: number;
+  readonly changedMs: number;
+};
 
 export class FolderStamps {
   readonly #paths: readonly string[];

@@ -170,9 +170,10 @@ export class EntryIndex {
 
   /**
    * Another connection has written the tail of a session to the index, up to a position. Returns how many entries
-   * that were. What it wrote is checked before it is used: see `requireComplete`.
+   * that were. What another process wrote is checked before it is used: see `requireComplete`. `isOurs`: the other
+   * thread of this process wrote it, which is checked no more than what this one writes.
    */
-  followTail(head: SessionHead, until: number): number {
+  followTail(head: SessionHead, until: number, isOurs: boolean): number {
     const rest: SessionHead['tail'] = new Map();
     let indexed = 0;
     for (const [callId, positions] of head.tail) {
@@ -183,7 +184,7 @@ export class EntryIndex {
     head.tail = rest;
     if (indexed === 0) return 0;
     head.indexedEntries += indexed;
-    head.isChecked = false;
+    head.isChecked &&= isOurs;
     this.#ordered -= head.order?.length ?? 0;
     head.order = undefined;
     return indexed;

@@ -4,8 +4,79 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeEntries } from '../../../test/make-ledger.ts';
 import { openDatabase } from './database.ts';
+import type { AdoptedEntry } from './heads.ts';
 import { Heads } from './heads.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
+import type { SqliteLedger } from './sqlite-ledger.ts';
+
+/** Appends one-entry calls to a session, in one batch. */
+const appendTo = (ledger: SqliteLedger, from: number, until: number): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: until - from }, (_, n) =>
+      makeEntries([{ session: 's', call: `call-${from + n}`, story: 'read' }]).map((entry) =>
+        ledger.journal.append(entry),
+      ),
+    ).flat(),
+  );
+
+test.each([
+  ['a session', { ofSession: 8, inAll: 1_000 }],
+  ['all sessions', { ofSession: 1_000, inAll: 8 }],
+])(
+  'versions forgotten for the size of %s are read from the index, those of the tail are kept',
+  async (_, limits) => {
+    const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));
+    const path = join(folder, 'ledger.db');
+    const ledger = await openSqliteLedger(path, {}, { longestTail: 40 });
+    const database = openDatabase(path);
+    const heads = new Heads(database, Number.POSITIVE_INFINITY, limits);
+    await appendTo(ledger, 0, 30);
+    heads.refreshNow();
+    await appendTo(ledger, 30, 42);
+    await appendTo(ledger, 42, 49);
+    heads.refreshNow();
+    expect([heads.indexed, heads.position]).toEqual([42, 49]);
+    const head = heads.find('s');
+    if (head === undefined) throw new Error('no session');
+    expect([head.knowsAll, head.versions.size]).toEqual([false, 7]);
+    for (let call = 0; call < 49; call++)
+      expect([call, heads.versionOf(head, `call-${call}`)]).toEqual([call, 1]);
+    expect(heads.versionOf(head, 'call-49')).toBe(0);
+    database.close();
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  },
+);
+
+test.each([
+  ['the thread of this process', true],
+  ['another process', false],
+])('the index of a session after %s wrote it is trusted: %s', async (_, isOurs) => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));
+  const path = join(folder, 'ledger.db');
+  const ledger = await openSqliteLedger(path, {}, { longestTail: 40 });
+  await appendTo(ledger, 0, 50);
+  const database = openDatabase(path);
+  const heads = new Heads(database, Number.POSITIVE_INFINITY);
+  heads.refreshNow();
+  const head = heads.find('s');
+  if (head === undefined) throw new Error('no session');
+  expect([heads.versionOf(head, 'unknown'), head.isChecked]).toEqual([0, true]);
+  await appendTo(ledger, 50, 100);
+  const rows = database
+    .prepare<[], AdoptedEntry>(
+      `SELECT 's' AS sessionId, call AS callId, version, position, sequence, hash FROM entries WHERE position > 50`,
+    )
+    .all();
+  expect(heads.adopt(rows, isOurs ? 100 : -1)).toBe(true);
+  heads.refreshNow();
+  expect([heads.indexed, heads.find('s') === head]).toEqual([100, true]);
+  expect(head.isChecked).toBe(isOurs);
+  expect(heads.versionOf(head, 'unknown too')).toBe(0);
+  database.close();
+  await ledger.close();
+  rmSync(folder, { recursive: true });
+});
 
 test('entries that another connection indexed before they were read keep what is known of their session', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));

@@ -31,9 +31,9 @@ export type AdoptedEntry = {
 type State = { readonly indexed: number; readonly removals: number };
 
 const mostSessions = 4_096;
-/** Versions cached per session: a call known not to exist need not be looked up. */
-const mostVersions = 16_384;
-const mostVersionsInAll = 262_144;
+/** Versions cached per session, and in all: a call known not to exist need not be looked up. */
+export type VersionLimits = { readonly ofSession: number; readonly inAll: number };
+const measuredLimits: VersionLimits = { ofSession: 16_384, inAll: 262_144 };
 /** If more entries were indexed before they were read here, it is quicker to begin anew. */
 const mostMissed = 1_024;
 
@@ -52,6 +52,7 @@ export class Heads {
   readonly #snapshot: ReadSnapshot;
   readonly #index: EntryIndex;
   readonly #longestTail: number;
+  readonly #limits: VersionLimits;
   readonly #sessions = new Map<string, SessionHead>();
   readonly #sessionsByNumber = new Map<number, SessionHead>();
   #seen = -1;
@@ -71,10 +72,14 @@ export class Heads {
   #isEndChecked = false;
   /** End of the index in the file, as last read. */
   #indexedNow = 0;
+  /** End of the index that was last written here, or by the other thread of this process; -1 for none. */
+  #indexedHere = -1;
+  #indexedByThread = -1;
 
   /** `longestTail`: number of entries after which the tail is written to the index. */
-  constructor(database: Database, longestTail: number) {
+  constructor(database: Database, longestTail: number, limits: VersionLimits = measuredLimits) {
     this.#longestTail = longestTail;
+    this.#limits = limits;
     this.#snapshot = new ReadSnapshot(database);
     this.#index = new EntryIndex(database);
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
@@ -203,9 +208,11 @@ export class Heads {
 
   /**
    * Records entries that the writer thread has committed. Returns false, and records nothing from then on, if others
-   * came in between or were read already: `refresh` reads those.
+   * came in between or were read already: `refresh` reads those. `indexed`: end
+   * of the index that the thread has written last.
    */
-  adopt(entries: Iterable<AdoptedEntry>): boolean {
+  adopt(entries: Iterable<AdoptedEntry>, indexed: number): boolean {
+    this.#indexedByThread = indexed;
     if (this.#index.end < 0) return false;
     for (const { sessionId, callId, version, position, sequence, hash } of entries) {
       if (position !== this.#position + 1) return false;
@@ -221,8 +228,9 @@ export class Heads {
   /** Another connection has written the tail to the index, up to this position. */
   #followIndex(indexed: number): void {
     if (indexed <= this.#index.end || indexed > this.#position) return;
+    const isOurs = indexed === this.#indexedByThread;
     for (const head of this.#sessionsByNumber.values()) {
-      const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed);
+      const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
       this.#tailLength -= followed;
       this.#list(head);
@@ -243,6 +251,7 @@ export class Heads {
     this.#clear();
     this.#epoch++;
     this.#seen = -1;
+    this.#indexedHere = -1;
     this.#index.end = -1;
     this.#listed = undefined;
     this.#isFresh = false;
@@ -266,6 +275,11 @@ export class Heads {
   /** Entries up to this position are in the index; later ones are the tail. */
   get indexed(): number {
     return this.#index.end;
+  }
+
+  /** Where the index ended when it was last written here; -1 if it was not, or if that was rolled back. */
+  get indexedHere(): number {
+    return this.#indexedHere;
   }
 
   /** A session of the tail, or another cached one. */
@@ -315,7 +329,7 @@ export class Heads {
     if (head.knowsAll) return 0;
     this.#index.requireComplete(head);
     const version = this.#index.versionOf(head, callId);
-    if (head.versions.size < mostVersions) this.#setVersion(head, callId, version);
+    if (head.versions.size < this.#limits.ofSession) this.#setVersion(head, callId, version);
     return version;
   }
 
@@ -333,7 +347,8 @@ export class Heads {
     if (known === undefined) this.#index.requireComplete(head);
     const { positions, version } = this.#index.findCall(head, callId);
     // One query for both: a reader of a call needs its version too.
-    if (known === undefined && head.versions.size < mostVersions) this.#setVersion(head, callId, version);
+    if (known === undefined && head.versions.size < this.#limits.ofSession)
+      this.#setVersion(head, callId, version);
     return positions;
   }
 
@@ -397,6 +412,7 @@ export class Heads {
       this.#list(head);
     }
     this.#index.moveEnd(this.#position);
+    this.#indexedHere = this.#position;
     this.#tailLength = 0;
     this.#shrink();
   }
@@ -407,17 +423,26 @@ export class Heads {
       head.isListed = true;
       if (this.#listed !== undefined) this.#listed++;
     }
-    if (head.versions.size > mostVersions) {
-      this.#versions -= head.versions.size;
-      head.versions.clear();
-      head.knowsAll = false;
-    }
+    if (head.versions.size > this.#limits.ofSession) this.#forgetVersions(head);
   }
 
-  /** Forgets what the index has, if it is much. */
+  /** Forgets what the index has, if it is much. That the index of a session is complete need not be counted again. */
   #shrink(): void {
-    const isMuch = this.#sessions.size > mostSessions || this.#versions > mostVersionsInAll;
-    if (isMuch && this.#tailLength === 0) this.#clear();
+    if (this.#sessions.size > mostSessions && this.#tailLength === 0) this.#clear();
+    else if (this.#versions > this.#limits.inAll)
+      for (const head of this.#sessionsByNumber.values()) this.#forgetVersions(head);
+  }
+
+  /** The index has the versions of its calls. Those of calls in the tail are nowhere else. */
+  #forgetVersions(head: SessionHead): void {
+    const { versions } = head;
+    this.#versions -= versions.size;
+    head.versions = new Map();
+    head.knowsAll &&= versions.size === 0;
+    for (const callId of head.tail.keys()) {
+      const version = callId === null ? undefined : versions.get(callId);
+      if (callId !== null && version !== undefined) this.#setVersion(head, callId, version);
+    }
   }
 
   /** Almost always false, which saves every call a query. */

@@ -21,8 +21,8 @@ const orderInts = 9;
 const headBytes = mostOrders * orderInts * 4;
 const hashChars = 64;
 const placeNumbers = 4;
-/** The first eight bytes say whether the answers are published; then comes the time of the commit. */
-const answerHead = 2;
+/** The first eight bytes say whether the answers are published; then come the time of the commit, and the index. */
+const answerHead = 3;
 const smallestBytes = 131_072;
 
 /** Shared between both threads. */
@@ -176,6 +176,15 @@ export class OrderBuffer {
 
   set commitMs(value: number) {
     this.#numbers[1] = value;
+  }
+
+  /** End of the index that the thread has written last, with this batch or before; -1 if it wrote none. */
+  get indexed(): number {
+    return this.#numbers[2] as number;
+  }
+
+  set indexed(value: number) {
+    this.#numbers[2] = value;
   }
 
   #allocate(bytes: number): void {

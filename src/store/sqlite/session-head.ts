@@ -10,7 +10,7 @@ export type SessionHead = {
   /** Does its row say that it has entries? Entries in the tail are not counted there yet. */
   isListed: boolean;
   /** Versions of calls that were appended to or looked up. */
-  readonly versions: Map<string, number>;
+  versions: Map<string, number>;
   /** Does a call that is not among them not exist? */
   knowsAll: boolean;
   /** Number of its entries in the index. */

@@ -160,9 +160,7 @@ export class SideTables {
 
   /** Is it remembered that there is no unresolved effect? Reads nothing. */
   get areEffectsKnownAbsent(): boolean {
-    return (
-      this.#epoch === this.#heads.epoch && this.#hasEffects === false && this.#heads.isKnownSettled
-    );
+    return this.#epoch === this.#heads.epoch && this.#hasEffects === false && this.#heads.isKnownSettled;
   }
 
   readState(head: SessionHead, subject: string): StoredState | undefined {

@@ -229,7 +229,7 @@ export class ThreadWriter implements OtherWriter {
     if (sent.isAdopted) return;
     sent.isAdopted = true;
     try {
-      this.#parts.heads.adopt(adoptable(sent.jobs, answers));
+      this.#parts.heads.adopt(adoptable(sent.jobs, answers), sent.buffer.indexed);
     } catch {
       // The file cannot be read now. The next reader reads the entries from it, or reports the problem.
     }

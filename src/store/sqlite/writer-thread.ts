@@ -62,8 +62,9 @@ class Batch {
   }
 
   /** Before the commit: stores the answer, and publishes the batch if all of it is in this transaction. */
-  prepare(index: number, answer: OrderAnswer): void {
+  prepare(index: number, answer: OrderAnswer, indexed: number): void {
     this.#memory.answer(index, toPlain(answer));
+    this.#memory.indexed = indexed;
     if (++this.#performed === this.count) this.#memory.publish();
   }
 
@@ -160,7 +161,8 @@ function serve(port: MessagePort, data: WriterThreadData): void {
         beganMs = performance.now();
       },
       ending: () => {
-        for (const { batch, index, answer } of performed) batch.prepare(index, answer as OrderAnswer);
+        for (const { batch, index, answer } of performed)
+          batch.prepare(index, answer as OrderAnswer, heads.indexedHere);
       },
       committed: () => {
         const tookMs = performance.now() - beganMs;
