@@ -1,11 +1,12 @@
 /** Appends entries inside a transaction: their checks and their writes. */
-import { chainHash } from '../../ledger/chain.ts';
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { addTotals, finishEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
+import { TextHasher } from '../../ledger/text-hasher.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
+import { prepareValue } from './database.ts';
+import { EntryInserts } from './entry-inserts.ts';
 import type { Heads } from './heads.ts';
 import type { SessionHead } from './session-head.ts';
 import type { Marks } from './marks.ts';
@@ -20,9 +21,8 @@ export class Appender {
   readonly side: SideTables;
   readonly cursors: CursorTable;
   readonly #marks: Marks;
-  readonly #database: Database;
-  /** Prepared by the first append, because a file of an older version that is only read lacks these columns. */
-  #insert: Statement<never> | undefined;
+  readonly #inserts: EntryInserts;
+  readonly #hasher = new TextHasher();
   readonly #hashAt: Statement<string>;
 
   constructor(database: Database, heads: Heads, side: SideTables, marks: Marks, cursors: CursorTable) {
@@ -30,7 +30,7 @@ export class Appender {
     this.side = side;
     this.#marks = marks;
     this.cursors = cursors;
-    this.#database = database;
+    this.#inserts = new EntryInserts(database);
     this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
   }
 
@@ -42,16 +42,33 @@ export class Appender {
     written: WrittenEntry,
     marks = 0,
   ): void {
+    this.#add(head, callId, version, written, marks);
+    this.#inserts.flush();
+  }
+
+  /** Writes entries that wait. Call before anything else reads them, and before the commit. */
+  flush(): void {
+    this.#inserts.flush();
+  }
+
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#inserts.forget();
+  }
+
+  #add(
+    head: SessionHead,
+    callId: string | undefined,
+    version: number | undefined,
+    written: WrittenEntry,
+    marks: number,
+  ): void {
     if (head.sequence === 0) this.#begin(head);
     const position = this.heads.position + 1;
     const sequence = head.sequence + 1;
-    const hash = chainHash(head.hash, sequence, written.text);
+    const hash = this.#hasher.chainHash(head.hash, sequence, written.text);
     const call = callId === undefined ? null : toSqlText(callId);
-    this.#insert ??= prepareRow<never>(
-      this.#database,
-      'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    );
-    this.#insert.run(
+    this.#inserts.add([
       position,
       head.session,
       sequence,
@@ -62,7 +79,7 @@ export class Appender {
       written.salt ?? null,
       hash,
       marks === 0 ? null : marks,
-    );
+    ]);
     this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
   }
 
@@ -97,10 +114,11 @@ export class Appender {
     const entryVersion = callId === undefined || isRemark ? undefined : version;
     if (extras === undefined) {
       const head = known ?? heads.take(sessionId);
-      this.insert(head, callId, entryVersion, finishEntry(draft));
+      this.#add(head, callId, entryVersion, finishEntry(draft, this.#digestOf), 0);
       return this.#appended(head, version);
     }
 
+    this.#inserts.flush();
     const { claim } = extras;
     if (claim !== undefined) {
       const holder = side.readClaim(claim.key);
@@ -120,7 +138,7 @@ export class Appender {
 
     const totals = side.totalsAfter(extras);
     const head = known ?? heads.take(sessionId);
-    const written = finishEntry(draft);
+    const written = finishEntry(draft, this.#digestOf);
     const text = addTotals(written.text, totals);
     this.insert(head, callId, entryVersion, { ...written, text }, extras.marks);
     const answer = this.#appended(head, version);
@@ -128,6 +146,8 @@ export class Appender {
     if (extras.effects !== undefined) for (const effect of extras.effects) side.noteEffect(head, effect);
     return answer;
   }
+
+  readonly #digestOf = (salt: string, bodies: string): string => this.#hasher.bodiesDigest(salt, bodies);
 
   #appended({ sequence, hash }: SessionHead, version: number): AppendAnswer {
     const { position } = this.heads;

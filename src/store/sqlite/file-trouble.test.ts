@@ -110,7 +110,11 @@ describe('a commit whose flush failed', () => {
       committed: () => undefined,
       rolledBack: () => undefined,
     };
-    const writer = new Writer(database, events, () => expect.unreachable());
+    const writer = new Writer(database, events, () => ({
+      perform: () => expect.unreachable(),
+      flush: () => undefined,
+      isKept: () => expect.unreachable(),
+    }));
     const insert = database.prepare('INSERT INTO t VALUES (1)');
     await writer
       .run(() => insert.run())

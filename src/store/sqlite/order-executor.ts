@@ -17,6 +17,7 @@ export class OrderExecutor implements OrderPerformer {
   }
 
   perform(order: WriteOrder): OrderAnswer {
+    if (order.type !== 'append') this.#appender.flush();
     switch (order.type) {
       case 'append':
         return this.#appender.append(order);
@@ -25,6 +26,10 @@ export class OrderExecutor implements OrderPerformer {
       case 'artifact':
         return { type: 'done', isDone: this.#artifacts.name(order) };
     }
+  }
+
+  flush(): void {
+    this.#appender.flush();
   }
 
   isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean {

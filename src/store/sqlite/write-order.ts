@@ -70,6 +70,8 @@ export type StoredPlace = { readonly position: number; readonly sequence: number
 /** Performs orders inside a transaction. */
 export interface OrderPerformer {
   perform(order: WriteOrder): OrderAnswer;
+  /** Writes what performed orders have left to write together. Call before other work in the transaction. */
+  flush(): void;
   /** After an error of the commit: is the work of this order in the file all the same? */
   isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean;
 }

@@ -53,7 +53,7 @@ export function createWriteParts(
   const side = new SideTables(database, heads, marks, (sessionId, callId) =>
     lastReads.askedFor(sessionId, callId),
   );
-  const writer = new Writer(
+  const writer: Writer = new Writer(
     database,
     {
       began: () => {
@@ -62,19 +62,21 @@ export function createWriteParts(
         return heads.refreshNow();
       },
       ending: () => {
+        appender.flush();
         if (heads.isTailLong) heads.indexTail();
         events.ending?.();
       },
       committed: events.committed,
       rolledBack: () => {
         heads.forget();
+        appender.forget();
         events.rolledBack?.();
       },
     },
     () => executor,
   );
   const cursors = new CursorTable(database, writer, ownerId);
-  const appender = new Appender(database, heads, side, marks, cursors);
+  const appender: Appender = new Appender(database, heads, side, marks, cursors);
   const artifacts = new ArtifactTable(database, `${path}.artifacts`, heads, writer);
   const executor = new OrderExecutor(appender, cursors, artifacts);
   return { heads, entries, marks, side, lastReads, cursors, appender, artifacts, executor, writer };

@@ -114,6 +114,7 @@ export class Writer {
       let result: Result;
       this.add({
         perform: () => {
+          this.#executor().flush();
           result = work();
         },
         isKept: () => false,

@@ -59,8 +59,12 @@ export function draftEntry(entry: WritableEntry, ownerId: string, random: () => 
   };
 }
 
-export function finishEntry({ before, after, bodies, salt }: DraftEntry): WrittenEntry {
-  const digest = salt === undefined || bodies === undefined ? 'null' : `"${bodiesDigest(salt, bodies)}"`;
+/** `digestOf`: computes the digest of bodies. */
+export function finishEntry(
+  { before, after, bodies, salt }: DraftEntry,
+  digestOf: (salt: string, bodies: string) => string = bodiesDigest,
+): WrittenEntry {
+  const digest = salt === undefined || bodies === undefined ? 'null' : `"${digestOf(salt, bodies)}"`;
   return { text: before + digest + after, bodies, salt };
 }
 
