@@ -5,13 +5,14 @@
  *
  * Calls succeed, fail and are retried, are held and decided, and are handed to workers that report or do not. Some
  * callers repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the
- * last third of the time uses no more than the first, within a tenth. A ledger in memory keeps its calls, so it gets
- * few new ones. Ctrl-C ends the run with its findings so far.
+ * last third of the time uses no more than the first, within a tenth. The log of the ledger must stay small, and the
+ * ledger and its read tables must not need more bytes per call than before. A ledger in memory keeps its calls, so it
+ * gets few new ones. Ctrl-C ends the run with its findings so far.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -146,7 +147,19 @@ async function repeat({ everyMs, run }: (typeof kinds)[number]): Promise<void> {
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
-const seen: (Held & { readonly atSeconds: number; readonly calls: number })[] = [];
+/** The sizes of the files, in MB. */
+type Sizes = { readonly ledgerMb: number; readonly walMb: number; readonly tablesMb: number };
+const sizeOf = (suffix: string): number =>
+  (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) / 1_048_576;
+const readSizes = (): Sizes => ({
+  ledgerMb: sizeOf(''),
+  walMb: Math.max(sizeOf('-wal'), sizeOf('.read-wal')),
+  tablesMb: sizeOf('.read'),
+});
+/** A log is folded into its file after 8 MB, those of the read tables after 16 MB, and later under a long read. */
+const longestWalMb = 64;
+
+const seen: (Held & Sizes & { readonly atSeconds: number; readonly calls: number })[] = [];
 try {
   if (!isInMemory) {
     const progress = createProgress("filling the server's memory", warmUpCalls);
@@ -173,7 +186,12 @@ try {
       )
     )
       break;
-    seen.push({ ...(await report()), atSeconds: (sample * lastsMs) / samples / 1_000, calls: count });
+    seen.push({
+      ...(await report()),
+      ...readSizes(),
+      atSeconds: (sample * lastsMs) / samples / 1_000,
+      calls: count,
+    });
     progress.step();
   }
   progress.done();
@@ -188,18 +206,31 @@ try {
 }
 
 printTable(
-  ['seconds', 'calls', 'heap MB', 'rss MB'],
-  seen.map(({ atSeconds, calls, heapMb, rssMb }) => [
+  ['seconds', 'calls', 'heap MB', 'rss MB', 'ledger MB', 'read tables MB', 'longest log MB'],
+  seen.map(({ atSeconds, calls, heapMb, rssMb, ledgerMb, tablesMb, walMb }) => [
     atSeconds.toFixed(0),
     String(calls),
     heapMb.toFixed(1),
     rssMb.toFixed(0),
+    ledgerMb.toFixed(1),
+    tablesMb.toFixed(1),
+    walMb.toFixed(1),
   ]),
 );
 const third = Math.floor(seen.length / 3);
 const first = median(seen.slice(0, third).map(({ heapMb }) => heapMb));
 const last = median(seen.slice(-third).map(({ heapMb }) => heapMb));
-const good = seen.length === samples && refused === 0 && last <= first * 1.1;
+const bytesPerCall = (each: readonly (typeof seen)[number][]): number =>
+  median(each.map(({ ledgerMb, tablesMb, calls }) => ((ledgerMb + tablesMb) / calls) * 1_048_576));
+const firstBytes = bytesPerCall(seen.slice(0, third));
+const lastBytes = bytesPerCall(seen.slice(-third));
+const longestMb = Math.max(0, ...seen.map(({ walMb }) => walMb));
+const good =
+  seen.length === samples &&
+  refused === 0 &&
+  last <= first * 1.1 &&
+  lastBytes <= firstBytes * 1.1 &&
+  longestMb <= longestWalMb;
 process.stdout.write(
   `${JSON.stringify({
     bench: 'soak',
@@ -208,6 +239,9 @@ process.stdout.write(
     minutes: Number(values.minutes),
     first_third_heap_mb: Number(first.toFixed(2)),
     last_third_heap_mb: Number(last.toFixed(2)),
+    first_third_bytes_per_call: Math.round(firstBytes),
+    last_third_bytes_per_call: Math.round(lastBytes),
+    longest_log_mb: Number(longestMb.toFixed(1)),
     calls: count,
     refused,
     ...done,
