@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Story } from '../../../test/make-ledger.ts';
+import type { MadeEntry, Story } from '../../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../../test/make-ledger.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 
@@ -182,5 +182,30 @@ test('a later page of open calls does not wait for entries appended since the fi
     /A cursor must be the "next"/,
   );
   await expect(ledger.queries.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor must be the "next"/);
+  await ledger.close();
+});
+
+test('an open call of a ledger that was restored to another state is read again, not continued', async () => {
+  const path = join(folder, 'restored.db');
+  const [begin, end] = makeEntries([{ session: 's', call: 'c', story: 'write' }]) as [MadeEntry, MadeEntry];
+  const ledger = await openSqliteLedger(path);
+  await ledger.journal.append(begin);
+  // Its handle now has the open call in hand, as its first entry described it.
+  await ledger.queries.findCalls({});
+
+  const database = new Database(path);
+  database.exec(
+    `UPDATE entries SET text = replace(text, '"input_digest":"sha256:', '"input_digest":"sha256:0'), hash = 'another'`,
+  );
+  database.close();
+  const another = await openSqliteLedger(path);
+  await another.queries.findCalls({});
+  await another.journal.append(end);
+  await another.close();
+
+  await ledger.queries.findCalls({});
+  expect(readTables(path)['calls']).toMatchObject([
+    { status: 'settled', input_digest: expect.stringMatching(/^sha256:0/) as string },
+  ]);
   await ledger.close();
 });
