@@ -190,7 +190,7 @@ test('an open call of a ledger that was restored to another state is read again,
   const [begin, end] = makeEntries([{ session: 's', call: 'c', story: 'write' }]) as [MadeEntry, MadeEntry];
   const ledger = await openSqliteLedger(path);
   await ledger.journal.append(begin);
-  // Its handle now has the open call in hand, as its first entry described it.
+  // Its handle now remembers the open call as its first entry described it.
   await ledger.queries.findCalls({});
 
   const database = new Database(path);
