@@ -20,7 +20,9 @@ export function App(): ReactNode {
   // A new page starts at the top, and a screen reader announces its heading. Moving between items of a list page does
   // not count as a new page.
   const [first = ''] = place.path;
-  const page = ['inbox', 'reconcile'].includes(first) ? first : place.path.join('/');
+  const page = ['inbox', 'reconcile'].includes(first)
+    ? first
+    : [...place.path, first === 'servers' ? place.query.get('tool') : null].join('/');
   useEffect(() => {
     window.scrollTo(0, 0);
     document.getElementById('page')?.focus({ preventScroll: true });

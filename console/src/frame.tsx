@@ -1,6 +1,7 @@
 /** The frame of every page: navigation with counts of waiting items, theme switch and current user. */
 import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
+import type { McpServerList } from '../../src/http/api/mcp.ts';
 import type { Stats } from '../../src/http/api/stats.ts';
 import { OfflineContext } from './api/offline.ts';
 import { useAnswer } from './api/use-answer.ts';
@@ -33,8 +34,16 @@ export const entries: readonly Entry[] = [
   { path: 'sessions', label: 'Sessions', icon: 'sessions', key: 's' },
   { path: 'contracts', label: 'Contracts', icon: 'contracts', key: 'k' },
   { path: 'tools', label: 'Tools', icon: 'tools', key: 't' },
+  { path: 'servers', label: 'Servers', icon: 'servers', key: 'm' },
   { path: 'integrity', label: 'Integrity', icon: 'integrity', key: 'v' },
 ];
+
+/** What the numbers in the navigation count. */
+const countLabels: Partial<Record<string, string>> = {
+  inbox: 'held',
+  reconcile: 'to reconcile',
+  servers: 'to review',
+};
 
 export function Frame({
   place,
@@ -47,6 +56,7 @@ export function Frame({
   readonly children: ReactNode;
 }): ReactNode {
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
+  const servers = useAnswer<McpServerList>('/v1/mcp/servers', {}, { everyMs: 10_000 });
   const skewMs = useSkew(stats.data?.until);
   const isOffline = stats.error?.code === 'console.offline';
   const isRefused = stats.error?.status === 401;
@@ -67,6 +77,7 @@ export function Frame({
   const waiting: Partial<Record<string, number>> = {
     inbox: stats.data?.now.held ?? 0,
     reconcile: stats.data?.now.unresolved ?? 0,
+    servers: (servers.data?.rows ?? []).reduce((sum, { tools }) => sum + tools.unknown + tools.changed, 0),
   };
   return (
     <div className="frame">
@@ -113,7 +124,7 @@ function Nav({
             >
               <Icon name={icon} />
               <span>{text}</span>
-              <Count value={waiting[path] ?? 0} label={path === 'inbox' ? 'held' : 'to reconcile'} />
+              <Count value={waiting[path] ?? 0} label={countLabels[path] ?? ''} />
             </Link>
           </li>
         ))}

@@ -15,6 +15,9 @@ const session = laterPage(() => import('./pages/sessions/session.tsx'));
 const contracts = laterPage(() => import('./pages/contracts/contracts.tsx'));
 const tools = laterPage(() => import('./pages/tools/tools.tsx'));
 const tool = laterPage(() => import('./pages/tools/tool.tsx'));
+const servers = laterPage(() => import('./pages/servers/servers.tsx'));
+const server = laterPage(() => import('./pages/servers/server.tsx'));
+const toolReview = laterPage(() => import('./pages/servers/tool-review.tsx'));
 const integrity = laterPage(() => import('./pages/integrity/integrity.tsx'));
 const nowhere: ShownPage = { load: async () => undefined, shown: <NotFound /> };
 
@@ -36,6 +39,12 @@ export function pageAt({ path, query }: Route): ShownPage {
       return contracts({ tab: second });
     case 'tools':
       return second === undefined ? tools({}) : tool({ toolName: second });
+    case 'servers': {
+      if (second === undefined) return servers({});
+      // In the query: a server may list a tool named "..", which a path cannot hold.
+      const toolName = query.get('tool');
+      return toolName === null ? server({ serverId: second }) : toolReview({ serverId: second, toolName });
+    }
     case 'integrity':
       return integrity({});
     default:
@@ -54,6 +63,9 @@ const somewhere = [
   '/contracts',
   '/tools',
   '/tools/-',
+  '/servers',
+  '/servers/-',
+  '/servers/-?tool=-',
   '/integrity',
 ];
 

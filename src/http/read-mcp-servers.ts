@@ -27,7 +27,15 @@ import type { Service } from './service.ts';
 const mostToolBytes = 4_194_304;
 
 /** The figures of calls by the name of their tool. */
-type CallFigures = ReadonlyMap<string, { readonly calls: number; readonly errors: number }>;
+type CallFigures = ReadonlyMap<string, Figures>;
+type Figures = Pick<McpToolRow, 'calls' | 'errors' | 'timeouts'>;
+
+const noFigures: Figures = { calls: 0, errors: 0, timeouts: 0 };
+const add = (one: Figures, other: Figures): Figures => ({
+  calls: one.calls + other.calls,
+  errors: one.errors + other.errors,
+  timeouts: one.timeouts + other.timeouts,
+});
 type Board = {
   readonly all: readonly KnownServer[];
   readonly figures: CallFigures;
@@ -45,7 +53,7 @@ async function readBoard({ mcp, reader }: Service, asked: Asker): Promise<Board>
   if (all.length === 0) return { all, figures: new Map(), serversOf };
   const rows = await reader.value('tools', { toolName: undefined }, asked, { isRemembered: true });
   const figures = rows.map(({ toolName, calls, outcomes: { failed, timedOut, indeterminate } }) => {
-    return [toolName, { calls, errors: failed + timedOut + indeterminate }] as const;
+    return [toolName, { calls, errors: failed + indeterminate, timeouts: timedOut }] as const;
   });
   return { all, figures: new Map(figures), serversOf };
 }
@@ -126,8 +134,7 @@ function toServerRow(server: KnownServer, board: Board): McpServerRow {
     trusted: latest?.report.isTrusted ?? listed?.server.isTrusted ?? false,
     gateways: reports.map(({ seen, report }) => toGatewayRow(seen, report)),
     tools: countTools(listed?.tools ?? []),
-    calls: figures.reduce((sum, { calls }) => sum + calls, 0),
-    errors: figures.reduce((sum, { errors }) => sum + errors, 0),
+    ...figures.reduce(add, noFigures),
     changes: listed?.changes.length ?? 0,
     changedAt: listed?.changes.at(-1)?.at,
   };
@@ -185,17 +192,10 @@ function callNamesOf(server: KnownServer, { listed }: ListedServerTool): readonl
   return [...prefixes].map((prefix) => `${prefix}${listed.name}`);
 }
 
-function figuresOf(
-  server: KnownServer,
-  tool: ListedServerTool,
-  { figures }: Board,
-): { readonly calls: number; readonly errors: number } {
-  const found = callNamesOf(server, tool).flatMap((name) => figures.get(name) ?? []);
-  return {
-    calls: found.reduce((sum, { calls }) => sum + calls, 0),
-    errors: found.reduce((sum, { errors }) => sum + errors, 0),
-  };
-}
+const figuresOf = (server: KnownServer, tool: ListedServerTool, { figures }: Board): Figures =>
+  callNamesOf(server, tool)
+    .flatMap((name) => figures.get(name) ?? [])
+    .reduce(add, noFigures);
 
 function toToolRow({ mcp }: Service, server: KnownServer, tool: ListedServerTool, board: Board): McpToolRow {
   const { review, listed } = tool;

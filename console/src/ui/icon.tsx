@@ -10,6 +10,7 @@ const paths = {
   sessions: 'M3 5h6M7 10h8M11 15h6',
   contracts: 'M5 2.5h7l3 3v12H5zM8 9h5M8 12.5h5',
   tools: 'M12 3a4 4 0 0 0-3.5 6L3 14.5 5.5 17 11 11.5A4 4 0 0 0 17 8l-2.5 1.5-2-2L14 5a4 4 0 0 0-2-2z',
+  servers: 'M3 4h14v5H3zM3 11h14v5H3zM6 6.500v.01M6 13.500v.01',
   integrity: 'M10 2.5l6.5 2.5v5c0 4-3 6.5-6.5 7.5-3.5-1-6.5-3.500-6.5-7.500V5zM7.500 10l2 2 3.500-4',
   copy: 'M7 7V3h10v10h-4M3 7h10v10H3z',
   check: 'M4 10.5l4 4 8-9',

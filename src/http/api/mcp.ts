@@ -27,8 +27,9 @@ export type McpServerRow = {
   readonly tools: McpToolCounts;
   /** Calls of its tools in this ledger. */
   readonly calls: Integer;
-  /** Calls that failed, timed out or have an unknown outcome. */
+  /** Calls that failed, or whose effect is unknown. */
   readonly errors: Integer;
+  readonly timeouts: Integer;
   /** Changes of its tools since the first list. */
   readonly changes: Integer;
   readonly changedAt: Timestamp | undefined;
@@ -102,6 +103,7 @@ export type McpToolRow = {
   readonly digest: string;
   readonly calls: Integer;
   readonly errors: Integer;
+  readonly timeouts: Integer;
 };
 export type McpToolWarning = { readonly code: string; readonly text: string };
 
