@@ -6,7 +6,7 @@ import { auth } from '@modelcontextprotocol/client';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { QuittanceError } from '../../base/error.ts';
-import { createServerFetch } from '../config/guarded-fetch.ts';
+import { createServerFetch } from '../config/checked-fetch.ts';
 import { findServerUrlProblem } from '../config/server-url.ts';
 import type { HttpAddress, OAuthSetting } from '../config/server-entry.ts';
 import { OAuthClient } from './oauth-client.ts';
