@@ -1,7 +1,7 @@
 /** The root component: login, frame and the current page. */
 import type { ReactNode } from 'react';
 import { Suspense, useEffect, useState } from 'react';
-import type { Me } from '../../src/http/api/role.ts';
+import type { Me } from '../../src/http/api/me.ts';
 import { MeContext } from './api/use-me.ts';
 import { useAnswer } from './api/use-answer.ts';
 import { ReloadOnNewLedger } from './reload-on-new-ledger.tsx';

@@ -5,6 +5,7 @@ import type { McpServerList } from '../../src/http/api/mcp.ts';
 import type { Stats } from '../../src/http/api/stats.ts';
 import { OfflineContext } from './api/offline.ts';
 import { useAnswer } from './api/use-answer.ts';
+import { logOut } from './api/log-out.ts';
 import { useMe } from './api/use-me.ts';
 import type { Route } from './route.ts';
 import { goTo } from './route.ts';
@@ -84,7 +85,7 @@ export function Frame({
       <a className="skip" href="#page">
         Skip to content
       </a>
-      <Nav current={current} waiting={waiting} onHelp={() => setHelping(true)} />
+      <Nav current={current} waiting={waiting} onHelp={() => setHelping(true)} onRefused={onRefused} />
       <main id="page" className="page" tabIndex={-1}>
         {isOffline && <Problem error={stats.error} onRetry={stats.reload} />}
         <OfflineContext value={isOffline}>
@@ -100,11 +101,13 @@ function Nav({
   current,
   waiting,
   onHelp,
+  onRefused,
 }: {
   readonly current: string;
   /** Number of waiting items, by path. */
   readonly waiting: Partial<Record<string, number>>;
   readonly onHelp: () => void;
+  readonly onRefused: () => void;
 }): ReactNode {
   const me = useMe();
   return (
@@ -134,10 +137,28 @@ function Nav({
         <button type="button" className="ghost" onClick={onHelp} aria-label="Keyboard shortcuts">
           ?
         </button>
-        <span className="who" title={`Logged in as ${me.name}, ${me.role}`}>
+        <span
+          className="who"
+          title={
+            me.signIn === undefined
+              ? `Logged in as ${me.name}, ${me.role}`
+              : `Signed in as ${me.name}, ${me.role}. Verified by ${me.signIn.issuer} as ${me.signIn.subject}`
+          }
+        >
           {me.name}
           <small>{me.role}</small>
         </span>
+        {me.by === 'cookie' && (
+          <button
+            type="button"
+            className="ghost"
+            onClick={() => void logOut().catch(onRefused)}
+            aria-label={me.signIn === undefined ? 'Log out' : 'Sign out'}
+            title={me.signIn === undefined ? 'Log out' : 'Sign out'}
+          >
+            <Icon name="log-out" />
+          </button>
+        )}
       </div>
     </nav>
   );

@@ -37,6 +37,8 @@ import { mcpReviewCommand } from './commands/mcp-review.ts';
 import { mcpUninstallCommand } from './commands/mcp-uninstall.ts';
 import { mcpWrapCommand } from './commands/mcp-wrap.ts';
 import { mcpCommand } from './commands/mcp.ts';
+import { loginCommand } from './commands/login.ts';
+import { logoutCommand } from './commands/logout.ts';
 import { migrateCommand } from './commands/migrate.ts';
 import { pendingCommand } from './commands/pending.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
@@ -48,9 +50,11 @@ import { rotateKeyCommand } from './commands/rotate-key.ts';
 import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
+import { signInsCommand } from './commands/sign-ins.ts';
 import { tokensCommand } from './commands/tokens.ts';
 import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { whoamiCommand } from './commands/whoami.ts';
 
 export const commands: readonly CliCommand[] = [
   initCommand,
@@ -102,6 +106,10 @@ export const commands: readonly CliCommand[] = [
   mcpReviewCommand,
   mcpLoginCommand,
   tokensCommand,
+  signInsCommand,
+  loginCommand,
+  logoutCommand,
+  whoamiCommand,
   createCompletionCommand(() => commands),
   createHelpCommand(() => commands),
 ];

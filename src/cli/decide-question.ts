@@ -22,39 +22,19 @@ import { confirmationToJson } from './confirmation-columns.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
-import type { Question } from './find-question.ts';
 import { findQuestion } from './find-question.ts';
 import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
-import { questionPage } from './question-page.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
-import { namesDigest, shortDigest } from './short-digest.ts';
+import { shortDigest } from './short-digest.ts';
+import type { Deciding } from './seen-question.ts';
+import { isSeen } from './seen-question.ts';
+import { serverOf, serverOption } from './server/server-client.ts';
 import { UsageError } from './usage-error.ts';
 
-export type Verb = 'approve' | 'deny' | 'respond' | 'edit';
-
-/** The decision of a command, without the person and the reason. */
-export type Deciding = {
-  readonly verb: Verb;
-  /** Past tense of the decision, for the message. */
-  readonly done: string;
-  /** Question to ask at a terminal; undefined if nothing would run. */
-  readonly question: string | undefined;
-  /** Returns the decision and the lines that show it. Throws if options are missing or invalid. */
-  readonly decide: (
-    given: Given,
-    view: ConfirmationView,
-    context: Context,
-  ) => { readonly decision: Decision; readonly lines: readonly string[] };
-};
-
-type Decision =
-  | { readonly decision: 'approve' | 'deny' }
-  | Pick<PersonDecision & { decision: 'edit' }, 'decision' | 'arguments'>
-  | Pick<PersonDecision & { decision: 'respond' }, 'decision' | 'response'>;
-
 export const decisionOptions: Options = {
-  by: { value: 'NAME', help: 'Name of the person who decides' },
+  by: { value: 'NAME', help: 'Name of the person who decides; not with --server' },
+  server: serverOption,
   reason: { value: 'TEXT', help: 'Why' },
   digest: {
     value: 'DIGEST',
@@ -71,6 +51,11 @@ export const decisionOptions: Options = {
 
 export async function decideQuestion(given: Given, context: Context, deciding: Deciding): Promise<ExitCode> {
   const { verb } = deciding;
+  const server = serverOf(given, context);
+  if (server !== undefined) {
+    const { decideOnServer } = await import('./server/decide-on-server.ts');
+    return decideOnServer(given, context, deciding, server);
+  }
   const [typed] = given.args;
   const by = given.text('by');
   if (typed === undefined)
@@ -120,55 +105,6 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
     },
     'write',
   );
-}
-
-/** Did the person see what they decide about? Throws if that is unknown. */
-async function isSeen(
-  given: Given,
-  { ask, out }: Context,
-  deciding: Deciding,
-  { view, ambiguous }: Question,
-  lines: readonly string[],
-  now: number,
-): Promise<boolean> {
-  const { verb, question } = deciding;
-  const [digest, by] = [given.text('digest'), shellWord(given.text('by') ?? 'NAME')];
-  if (digest !== undefined && !namesDigest(digest, view.inputDigest))
-    throw new UsageError(
-      `The held call has another digest than ${digest}, so it is not the one you reviewed.`,
-      [
-        'quittance pending',
-        `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
-      ],
-      exitCodes.bad,
-    );
-  if (question === undefined) return true;
-  const isShown = ask !== undefined && digest === undefined && !given.has('json');
-  if (isShown) {
-    for (const line of questionPage(view, out, now)) await out.print(line);
-    for (const line of ['', ...lines]) await out.print(line);
-    return ask(question);
-  }
-  if (digest === undefined)
-    throw new UsageError(
-      'Without a terminal, a decision must name the reviewed arguments: --digest is missing.',
-      ['quittance pending', `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST`],
-    );
-  if (view.preview !== undefined && !given.has('revision'))
-    throw new UsageError(
-      `"${terminalId(view.toolName)}" has a preview, so the decision must name its reviewed revision: --revision is missing.`,
-      [
-        `quittance show ${shellWord(terminalId(view.callId))} --session ${shellWord(terminalId(view.sessionId))}`,
-        `quittance ${verb} ${view.confirmationId} --by ${by} --digest DIGEST --revision N`,
-      ],
-    );
-  if (ambiguous)
-    throw new UsageError(
-      `Call ${JSON.stringify(terminalId(view.callId))} has several confirmations. Name the one you reviewed.`,
-      ['quittance pending', `quittance ${verb} CONFIRMATION --by ${by} --digest DIGEST`],
-    );
-  if (!given.has('json')) for (const line of lines) await out.print(line);
-  return true;
 }
 
 const refusals = [

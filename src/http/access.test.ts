@@ -17,6 +17,7 @@ function open(more: Partial<AccessOptions> = {}) {
   const tokens = new TokenFile(undefined, () => now);
   const access = new Access({
     tokens,
+    signIns: undefined,
     local: { token: 'qt_local', name: 'ops' },
     hosts: () => new Set([host, 'ledger.example']),
     cookieName: () => 'quittance_4747',
@@ -143,9 +144,10 @@ describe('a login', () => {
   test('ends at logout, and only the browser that has both secrets can log out', async () => {
     const { access } = open();
     const login = await access.loginByToken('qt_local');
-    await access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }));
+    await access.logout(new Headers({ cookie: login ? cookieOf(login) : '' }), '/signed-out');
     expect(access.identify('GET', inBrowser(login)).name).toBe('ops');
-    expect(await access.logout(inBrowser(login))).toMatch(/^quittance_4747=; .*Max-Age=0$/);
+    const ended = await access.logout(inBrowser(login), '/signed-out');
+    expect(ended.cookie).toMatch(/^quittance_4747=; .*Max-Age=0$/);
     expect(access.identify('GET', inBrowser(login))).toBe(anonymous);
   });
 

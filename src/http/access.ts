@@ -10,15 +10,21 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Awaitable } from '../base/json.ts';
+import { whenReady } from '../base/when-ready.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor, Needed } from './actor.ts';
 import { allows, anonymous } from './actor.ts';
 import { HttpRefusal } from './problem.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
+import type { SignIns } from './sign-in/sign-ins.ts';
+import { isSignInSecret } from './sign-in/sign-in-secret.ts';
 import type { FoundLogin, TokenRecord, Tokens } from './token-content.ts';
 import { hashSecret } from './token-content.ts';
 
 export type AccessOptions = {
   readonly tokens: Tokens;
+  /** The sign-ins of people; undefined without an identity provider. */
+  readonly signIns: SignIns | undefined;
   /** A token that is not stored and ends with the process. */
   readonly local: { readonly token: string; readonly name: string } | undefined;
   /** Host names and ports of the server, in lower case, e.g. `127.0.0.1:4747`. */
@@ -32,12 +38,16 @@ export type AccessOptions = {
 /** The header with the key that the pages of this origin store. */
 export const pageKeyHeader = 'x-quittance-page-key';
 
+/** Pages send this header while a person uses them. Without it, a request does not prolong a sign-in. */
+export const activeHeader = 'x-quittance-active';
+
 /** The secrets that a browser receives at login. */
 export type OpenedLogin = { readonly cookie: string; readonly pageKey: string };
 
 /** Another server on the same host can set cookies of the same name. This many are checked. */
 const mostCookies = 32;
 
+const bearerToken = /^Bearer ([\w.~+/-]{1,200}=*)$/i;
 const loginLastsMs = 12 * 3_600_000;
 /** How often a waiting request checks that its token is still valid. */
 const lookEveryMs = 250;
@@ -46,6 +56,8 @@ const codeLastsMs = 15 * 60_000;
 export class Access {
   readonly #options: AccessOptions;
   #localHash: Buffer | undefined;
+  /** The sign-in of a request, by its headers. While the request runs, its secret may be replaced. */
+  readonly #signedIn = new WeakMap<Headers, string>();
   /** One-time codes by their hash. */
   readonly #codes = new Map<string, { readonly tokenId: string; readonly expiresAt: number }>();
 
@@ -63,19 +75,41 @@ export class Access {
   }
 
   /**
-   * Reads the current tokens, if the request could need them. A read without a token or a page key needs none: it must
-   * also be answered while the tokens cannot be read.
+   * Reads the current tokens and sign-ins, if the request could need them. A read without a token or a page key needs
+   * none: it must also be answered while the tokens cannot be read. Returns the cookie that replaces the one of the
+   * request, if there is one.
    */
-  refresh(method: string, headers: Headers): Awaitable<void> {
+  refresh(method: string, headers: Headers): Awaitable<string | undefined> {
     const isRead = method === 'GET' || method === 'HEAD';
-    if (isRead && !headers.has('authorization') && !headers.has(pageKeyHeader)) return;
-    return this.#options.tokens.refresh();
+    if (isRead && !headers.has('authorization') && !headers.has(pageKeyHeader)) return undefined;
+    const { tokens, signIns } = this.#options;
+    const given = this.#secretsOf(headers).filter(isSignInSecret);
+    const reading = tokens.refresh();
+    if (signIns === undefined || given.length === 0) return whenReady(reading, () => undefined);
+    return this.#visit(signIns, headers, given, !isRead, reading);
+  }
+
+  async #visit(
+    signIns: SignIns,
+    headers: Headers,
+    secrets: readonly string[],
+    isChange: boolean,
+    reading: Awaitable<void>,
+  ): Promise<string | undefined> {
+    await reading;
+    await signIns.refresh();
+    const isUse = isChange || headers.has('authorization') || headers.has(activeHeader);
+    for (const secret of secrets) {
+      const next = await signIns.visit(secret, headers.get(pageKeyHeader) ?? undefined, isUse);
+      if (next !== undefined) return this.#cookie(next.secret, signIns.settings.lifetimeMs);
+    }
+    return undefined;
   }
 
   /** Throws if the token or cookie is invalid. Without either, the caller is anonymous. */
   identify(method: string, headers: Headers): Actor {
     const given = headers.get('authorization');
-    if (given !== null) return this.#byToken(given);
+    if (given !== null) return this.#byToken(given, headers);
     const actor = this.#byCookie(headers);
     if (actor === anonymous) return anonymous;
     refuseOtherSites(method, headers, this.#options.hosts());
@@ -85,7 +119,8 @@ export class Access {
   /** Changes when a caller may have lost access, and when the tokens become unreadable. */
   get revision(): string {
     try {
-      return this.#options.tokens.revision;
+      const { tokens, signIns } = this.#options;
+      return signIns === undefined ? tokens.revision : `${tokens.revision} ${signIns.revision}`;
     } catch {
       return 'unreadable';
     }
@@ -109,6 +144,7 @@ export class Access {
     if (!this.isStillIn(method, headers)) return { ended: ended.signal, release: () => undefined };
     const look = async (): Promise<void> => {
       await this.#options.tokens.refresh();
+      await this.#options.signIns?.refresh();
       if (!this.isStillIn(method, headers)) ended.abort();
     };
     // While the tokens cannot be read, a request that was accepted continues.
@@ -142,11 +178,19 @@ export class Access {
     if (actor.role === undefined)
       throw new HttpRefusal(
         'http.unauthenticated',
-        'Send a token: "Authorization: Bearer …". `quittance serve` prints a link to log in with; `quittance tokens create` makes a token.',
+        this.#options.signIns === undefined
+          ? 'Send a token: "Authorization: Bearer …". `quittance serve` prints a link to log in with; `quittance tokens create` makes a token.'
+          : 'Sign in at /login, or with `quittance login`. Programs send a token: "Authorization: Bearer …"; `quittance tokens create` makes one.',
         {},
         { 'www-authenticate': 'Bearer realm="quittance"' },
       );
     if (allows(actor.role, needed)) return;
+    if (actor.signIn !== undefined)
+      throw new HttpRefusal(
+        'http.forbidden',
+        `You are signed in as ${JSON.stringify(actor.name)} with the role ${actor.role}, and this needs ${needed}. The operator of the server maps groups of the identity provider to roles.`,
+        { role: actor.role, needed },
+      );
     throw new HttpRefusal(
       'http.forbidden',
       `The token ${JSON.stringify(actor.name)} has the role ${actor.role}, and this needs ${needed}. Ask the operator of the server for one: quittance tokens create --role ${needed === 'operator or approver' ? 'approver' : needed}`,
@@ -188,26 +232,57 @@ export class Access {
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
-  /** Ends the login of this browser and returns the cookie that removes it. Needs the page key as well as the cookie. */
-  async logout(headers: Headers): Promise<string> {
+  /**
+   * Ends the login or sign-in of this browser and returns the cookie that removes it. Needs the page key as well as the
+   * cookie. `next`: the page of the provider that also ends its session.
+   */
+  async logout(
+    headers: Headers,
+    returnTo: string,
+  ): Promise<{ readonly cookie: string; readonly next: string | undefined }> {
     const secret = this.#findLogin(headers)?.secret;
     if (secret !== undefined) await this.#options.tokens.closeLogin(secret);
-    return `${this.#options.cookieName()}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0`;
+    const { signIns } = this.#options;
+    const signIn = this.#findSignIn(headers);
+    const next = signIn && (await signIns?.endSessionUrl(signIn.signInId, returnTo));
+    if (signIn !== undefined) await signIns?.end(signIn.signInId, 'keep person');
+    return { cookie: this.#cookie('', 0), next };
+  }
+
+  /** The cookie of a sign-in that begins. Browsers send it when the provider sends the person back. */
+  attemptCookie(value: string, lastsMs: number): string {
+    const secure = this.#options.secure ? '; Secure' : '';
+    return `${this.#options.cookieName()}-start=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lastsMs / 1_000}${secure}`;
+  }
+
+  attemptsOf(headers: Headers): readonly string[] {
+    return this.#cookiesOf(headers, `${this.#options.cookieName()}-start`);
+  }
+
+  /** The cookie and the page key of a new sign-in. */
+  openSignIn({ secret, pageKey }: { readonly secret: string; readonly pageKey: string }): OpenedLogin {
+    const { lifetimeMs = 0 } = this.#options.signIns?.settings ?? {};
+    return { cookie: this.#cookie(secret, lifetimeMs), pageKey };
+  }
+
+  #cookie(value: string, lastsMs: number): string {
+    const secure = this.#options.secure ? '; Secure' : '';
+    return `${this.#options.cookieName()}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${lastsMs / 1_000}${secure}`;
   }
 
   async #openLogin(tokenId: string): Promise<OpenedLogin> {
     const { secret, pageKey } = await this.#options.tokens.openLogin(tokenId, loginLastsMs);
-    const secure = this.#options.secure ? '; Secure' : '';
-    const cookie = `${this.#options.cookieName()}=${secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${loginLastsMs / 1_000}${secure}`;
-    return { cookie, pageKey };
+    return { cookie: this.#cookie(secret, loginLastsMs), pageKey };
   }
 
-  #byToken(header: string): Actor {
-    const token = /^Bearer ([\w.~+/-]{1,200}=*)$/i.exec(header)?.[1];
+  #byToken(header: string, headers: Headers): Actor {
+    const token = bearerToken.exec(header)?.[1];
     if (token !== undefined) {
       const { local, tokens } = this.#options;
       if (local !== undefined && this.#isLocal(token))
         return this.#localActor(local.name, 'token', undefined);
+      const signIn = this.#findSignIn(headers);
+      if (signIn !== undefined) return signInActor(signIn, 'token');
       const record = tokens.findToken(token);
       if (record !== undefined) return toActor(record, 'token', record.expiresAt);
     }
@@ -221,12 +296,43 @@ export class Access {
 
   #byCookie(headers: Headers): Actor {
     const { local } = this.#options;
+    const signIn = this.#findSignIn(headers);
+    if (signIn !== undefined) return signInActor(signIn, 'cookie');
     const login = this.#findLogin(headers);
     if (login === undefined) return anonymous;
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
     if (login.tokenId !== this.#localId || local === undefined) return anonymous;
     return this.#localActor(local.name, 'cookie', login.expiresAt);
+  }
+
+  /** The sign-in of a request. Throws while the provider cannot confirm it. */
+  #findSignIn(headers: Headers): SignIn | undefined {
+    const { signIns, now } = this.#options;
+    if (signIns === undefined) return undefined;
+    const known = this.#signedIn.get(headers);
+    const pageKey = headers.get(pageKeyHeader) ?? undefined;
+    let signIn = known === undefined ? undefined : signIns.findById(known);
+    if (known === undefined)
+      for (const secret of this.#secretsOf(headers)) signIn ??= signIns.find(secret, pageKey);
+    if (signIn === undefined) return undefined;
+    if (now() >= signIn.confirmedUntil)
+      throw new HttpRefusal(
+        'http.provider_unavailable',
+        'The identity provider cannot be reached, so the server cannot check that you may still sign in. Try again in a minute. Tokens still work.',
+        {},
+        { 'retry-after': '60' },
+      );
+    this.#signedIn.set(headers, signIn.signInId);
+    return signIn;
+  }
+
+  /** The secrets that a request brings: a token in a header, or else its cookies. */
+  #secretsOf(headers: Headers): readonly string[] {
+    const header = headers.get('authorization');
+    if (header === null) return headers.has(pageKeyHeader) ? this.#cookiesOf(headers) : [];
+    const token = bearerToken.exec(header)?.[1];
+    return token === undefined ? [] : [token];
   }
 
   /** The login whose cookie and page key both came with a request. */
@@ -241,8 +347,8 @@ export class Access {
   }
 
   /** All cookies of this name: a server on another port may have set one too. */
-  #cookiesOf(headers: Headers): readonly string[] {
-    const start = `${this.#options.cookieName()}=`;
+  #cookiesOf(headers: Headers, name = this.#options.cookieName()): readonly string[] {
+    const start = `${name}=`;
     return (headers.get('cookie') ?? '')
       .split(';')
       .map((part) => part.trim())
@@ -258,7 +364,16 @@ export class Access {
 
   #localActor(name: string, by: Actor['by'], expiresAt: number | undefined): Actor {
     const tokenId = this.#localTokenId;
-    return { name, role: 'admin', tokenId, person: undefined, principals: undefined, by, expiresAt };
+    return {
+      name,
+      role: 'admin',
+      tokenId,
+      person: undefined,
+      principals: undefined,
+      by,
+      expiresAt,
+      signIn: undefined,
+    };
   }
 
   /** The record of the local token. It ends with the process, and so do its logins and links. */
@@ -288,6 +403,19 @@ const toActor = (
   principals,
   by,
   expiresAt,
+  signIn: undefined,
+});
+
+const signInActor = (signIn: SignIn, by: Actor['by']): Actor => ({
+  name: signIn.person.name,
+  role: signIn.role,
+  tokenId: `sign-in/${signIn.signInId}`,
+  person: undefined,
+  principals: undefined,
+  by,
+  // A stream ends then. The page opens it again, and the provider is asked.
+  expiresAt: signIn.confirmedUntil,
+  signIn,
 });
 
 /** Browsers state the origin of a request, and pages cannot forge it. */

@@ -1,13 +1,15 @@
 /** The caller of a request. */
-import type { TokenIdentity } from '../call/event.ts';
+import type { DirectIdentity, Identity } from '../call/event.ts';
+import { isSameIdentity } from '../call/same-identity.ts';
 import type { Role } from './api/role.ts';
+import type { SignIn } from './sign-in/sign-in.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 
 export type Actor = {
   /** Stored with every decision. Empty for an anonymous caller. */
   readonly name: string;
   readonly role: Role | undefined;
-  /** The id of the token; the local token's begins with `local/`. Empty for an anonymous caller. */
+  /** The id of the token; the local token's begins with `local/`, a sign-in's with `sign-in/`. Empty for an anonymous caller. */
   readonly tokenId: string;
   /** The owner of the token, for people with several tokens. */
   readonly person: string | undefined;
@@ -15,6 +17,8 @@ export type Actor = {
   readonly principals: TokenPrincipals | undefined;
   readonly by: 'token' | 'cookie' | 'anonymous';
   readonly expiresAt: number | undefined;
+  /** For a person whom the identity provider verified. */
+  readonly signIn: SignIn | undefined;
 };
 
 /** Who may use a route: a role, either of two roles, or any caller. */
@@ -28,16 +32,42 @@ export const anonymous: Actor = {
   principals: undefined,
   by: 'anonymous',
   expiresAt: undefined,
+  signIn: undefined,
 };
 
-/** The identity recorded for a caller with a token. Only for actors with a role. */
-export const identityOf = ({ name, tokenId, by, person }: Actor): TokenIdentity => ({
-  kind: 'token',
-  id: tokenId,
-  name,
-  via: by === 'cookie' ? 'browser' : 'bearer',
-  ...(person !== undefined && { person }),
-});
+/** The identity recorded for a caller. Only for actors with a role. */
+export function identityOf({ name, tokenId, by, person, signIn }: Actor): DirectIdentity {
+  if (signIn !== undefined) {
+    const { issuer, subject, groups } = signIn.person;
+    return {
+      kind: 'provider',
+      issuer,
+      subject,
+      method: signIn.kind === 'browser' ? 'oidc' : 'oidc device',
+      name,
+      at: Math.trunc(signIn.verifiedAt),
+      groups,
+      roles: [signIn.role],
+    };
+  }
+  return {
+    kind: 'token',
+    id: tokenId,
+    name,
+    via: by === 'cookie' ? 'browser' : 'bearer',
+    ...(person !== undefined && { person }),
+  };
+}
+
+/** Did this caller act before? People from a provider may share a name; tokens may not. */
+export function isSameActor(
+  actor: Actor,
+  { name, identity }: { readonly name: string; readonly identity?: Identity | undefined },
+): boolean {
+  const mine = identityOf(actor);
+  if (mine.kind !== 'provider' && identity?.kind !== 'provider') return name === actor.name;
+  return identity !== undefined && identity.kind !== 'link' && isSameIdentity(identity, mine);
+}
 
 /** The roles that each role includes, itself among them. */
 export const mayDo: { readonly [Has in Role]: readonly Role[] } = {

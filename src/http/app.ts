@@ -9,6 +9,7 @@ import { compileJsonSchema } from '../tool/json-schema.ts';
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isPromiseLike } from '../base/when-ready.ts';
+import { createSeal } from '../ledger/seal.ts';
 import type { Actor } from './actor.ts';
 import { anonymous } from './actor.ts';
 import { Allowance } from './allowance.ts';
@@ -26,6 +27,8 @@ import { readBody, readRequestQuery } from './read-request.ts';
 import type { BodySize, Route } from './route.ts';
 import { routes } from './routes.ts';
 import { addSafeHeaders } from './safe-headers.ts';
+import type { Devices } from './sign-in/devices.ts';
+import type { SignInRoutesOptions } from './sign-in/sign-in-routes.ts';
 import type { Service } from './service.ts';
 import { fieldsOf, schemaOf, standalone } from './schema-of.ts';
 
@@ -41,6 +44,8 @@ export type AppLimits = {
   readonly rate: Rate;
   /** Requests per address without a valid token. */
   readonly strangerRate: Rate;
+  /** Steps of sign-in per address. Each may ask the identity provider. */
+  readonly signInRate: Rate;
 };
 
 export type AppOptions = {
@@ -48,6 +53,8 @@ export type AppOptions = {
   readonly limits: AppLimits;
   readonly hosts: () => ReadonlySet<string>;
   readonly console: ReadonlyMap<string, ConsoleFile>;
+  /** Devices that wait for a sign-in; undefined without an identity provider. */
+  readonly devices: Devices | undefined;
   /** Receives errors of the server itself. */
   readonly onError: (error: unknown) => void;
   /** Receives each answered request. */
@@ -96,6 +103,7 @@ export function createApp(options: AppOptions): App {
     files: options.console,
     strangers: context.strangers,
     url: () => service.url(),
+    signIn: toSignInRoutes(options),
   });
   app.notFound(() =>
     problemResponse(
@@ -111,14 +119,17 @@ export function createApp(options: AppOptions): App {
     const startedAt = performance.now();
     const visit: Visit = { ...connection, route: 'other', arrivedAt: service.ledger.now() };
     let response: Response;
+    let cookie: string | undefined;
     try {
       service.access.checkHost(request.headers);
-      await readTokens(service, request);
+      cookie = await readTokens(service, request);
       response = await app.fetch(request, visit);
     } catch (error) {
       response = problemResponse(error);
     }
     addSafeHeaders(response);
+    if (cookie !== undefined && !response.headers.has('set-cookie'))
+      response.headers.set('set-cookie', cookie);
     const { method } = request;
     const [{ route }, { status }, elapsedMs] = [visit, response, performance.now() - startedAt];
     service.metrics.noteRequest(method, route, status, elapsedMs);
@@ -127,10 +138,36 @@ export function createApp(options: AppOptions): App {
   };
 }
 
+function toSignInRoutes({
+  service,
+  devices,
+  limits,
+  hosts,
+  onError,
+}: AppOptions): SignInRoutesOptions | undefined {
+  const { access, signIns, ledger } = service;
+  if (signIns === undefined || devices === undefined) return undefined;
+  return {
+    access,
+    signIns,
+    devices,
+    seal: createSeal(ledger.sealKey),
+    throttle: new RateLimit(limits.signInRate),
+    hosts,
+    url: () => service.url(),
+    now: () => ledger.now(),
+    onError,
+  };
+}
+
 /** Tokens in files are read when they are needed; those in a database before. A failure is reported where they are used. */
-async function readTokens({ access }: Service, { method, headers }: Request): Promise<void> {
-  const reading = access.refresh(method, headers);
-  if (isPromiseLike(reading)) await Promise.resolve(reading).catch(() => undefined);
+async function readTokens({ access }: Service, { method, headers }: Request): Promise<string | undefined> {
+  try {
+    const reading = access.refresh(method, headers);
+    return isPromiseLike(reading) ? await reading : reading;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The routes of one path. Other methods are refused. */
@@ -172,7 +209,7 @@ function refuseManyBodies({ limits, bodies }: AppContext, request: Request, acto
   const length = request.headers.get('content-length');
   const bytes = length === null ? limits.bodyBytes : Number(length);
   if (request.body === null || bytes <= smallBodyBytes || bytes > limits.bodyBytes) return;
-  if (actor === anonymous || bodies.take(actor.name, bytes)) return;
+  if (actor === anonymous || bodies.take(actor.tokenId, bytes)) return;
   throw new HttpRefusal(
     'http.too_many_requests',
     `Bodies of more than ${smallBodyBytes} bytes may have ${limits.bodyRate.perSecond} bytes a second together. Wait a second and send it again.`,
@@ -205,7 +242,7 @@ function identify(
       'The server cannot read its token file, so no token is accepted. The log of the server says why.',
     );
   }
-  if (actor !== anonymous) rate.take(actor.name);
+  if (actor !== anonymous) rate.take(actor.tokenId);
   // A client that guesses tokens must not make the server look dead to a monitor at the same address.
   else if (!isProbe) strangers.take(address);
   return actor;

@@ -9,6 +9,7 @@ import type { Contracts } from '../policy/judge/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { parseLedgerUrl } from '../store/ledger-url.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
+import type { AccessOptions } from './access.ts';
 import { Access } from './access.ts';
 import type { AnsweredRequest, App, AppLimits } from './app.ts';
 import { createApp } from './app.ts';
@@ -29,6 +30,13 @@ import { Reader } from './reader.ts';
 import type { SchemaHistory } from './schema-history.ts';
 import { openSchemaHistory } from './schema-history.ts';
 import type { Service } from './service.ts';
+import { createSeal } from '../ledger/seal.ts';
+import { Devices } from './sign-in/devices.ts';
+import { OpenIdProvider } from './sign-in/openid-provider.ts';
+import type { SignInOptions } from './sign-in/sign-in-options.ts';
+import { checkSignInOptions } from './sign-in/sign-in-options.ts';
+import { SignIns } from './sign-in/sign-ins.ts';
+import { openSignInContent } from './sign-in/open-sign-in-content.ts';
 import { LedgerTokens } from './ledger-tokens.ts';
 import type { Tokens } from './token-content.ts';
 import { checkTokenName, newSecret } from './token-content.ts';
@@ -64,6 +72,8 @@ export type HttpServerOptions = {
   readonly trustProxies?: readonly string[];
   /** The header in which trusted proxies name the caller. Default: `x-forwarded-for`. */
   readonly proxyHeader?: ProxyHeader;
+  /** Sign-in of people with an OpenID Connect provider. Needs the package openid-client. */
+  readonly signIn?: SignInOptions;
   /** Name recorded for decisions made with the local token. Without it, there is no local token. */
   readonly localName?: string;
   /** The folder of the console's files. */
@@ -96,6 +106,8 @@ export type HttpLimits = {
   readonly rate?: Rate;
   /** Requests per address without a token. Default: 20 a second, 60 at once. */
   readonly strangerRate?: Rate;
+  /** Steps of sign-in per address. Default: 2 a second, 60 at once. */
+  readonly signInRate?: Rate;
   /** Connections that follow the ledger. Default: 2000. */
   readonly followers?: number;
   /** How long a client may leave its answer unread. Default: 30 seconds. */
@@ -139,6 +151,7 @@ const optionNames = [
   'publicUrl',
   'trustProxies',
   'proxyHeader',
+  'signIn',
   'localName',
   'consoleFolder',
   'limits',
@@ -176,19 +189,13 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     options.publicUrl?.replace(/\/+$/, '') ?? `http://${bracketed(reached(host))}:${port}`;
   const tokens = openTokens(ledger, path);
   tokens.check();
-  const access = new Access({
-    tokens,
-    local,
-    hosts,
-    // Cookies ignore ports, so two servers on one machine need different names.
-    cookieName: () => `quittance-${port}`,
-    secure: /^https:/i.test(options.publicUrl ?? ''),
-    now: () => ledger.now(),
-  });
+  const people = openSignIns(options, path);
+  const access = openAccess(options, { tokens, signIns: people?.signIns, local, hosts, port: () => port });
   const schemas = await openSchemas(options, path);
   const service = createService(options, {
     path,
     access,
+    signIns: people?.signIns,
     schemas,
     url,
     closing: closing.signal,
@@ -199,6 +206,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     limits: toAppLimits(limits),
     hosts,
     console: readConsoleFiles(options.consoleFolder),
+    devices: people?.devices,
     onError: options.onError ?? (() => undefined),
     onRequest: options.onRequest ?? (() => undefined),
   });
@@ -242,12 +250,55 @@ function readProxyHeader({ proxyHeader = 'x-forwarded-for' }: HttpServerOptions)
   );
 }
 
+/** A caller is known by a token, a browser login or a sign-in. */
+function openAccess(
+  { ledger, publicUrl }: HttpServerOptions,
+  {
+    port,
+    ...known
+  }: Pick<AccessOptions, 'tokens' | 'signIns' | 'local' | 'hosts'> & { readonly port: () => number },
+): Access {
+  const secure = /^https:/i.test(publicUrl ?? '');
+  return new Access({
+    ...known,
+    cookieName: () => `${secure ? '__Host-' : ''}quittance${cookieSuffix(publicUrl, port())}`,
+    secure,
+    now: () => ledger.now(),
+  });
+}
+
 /** Tokens are next to the file of the ledger, in its database, or in this process. */
 function openTokens(ledger: Ledger, path: string | undefined): Tokens {
   const now = (): number => ledger.now();
   return path === undefined && ledger.documents !== undefined
     ? new LedgerTokens(ledger.documents, now)
     : new TokenFile(path === undefined ? undefined : tokenFilePath(path), now);
+}
+
+/** Sign-ins are where tokens are. */
+function openSignIns(
+  { ledger, signIn, onError = () => undefined }: HttpServerOptions,
+  path: string | undefined,
+): { readonly signIns: SignIns; readonly devices: Devices } | undefined {
+  if (signIn === undefined) return undefined;
+  const settings = checkSignInOptions(signIn);
+  const now = (): number => ledger.now();
+  const seal = createSeal(ledger.sealKey);
+  const content = openSignInContent(ledger, path);
+  content.check();
+  const provider = new OpenIdProvider(settings);
+  const signIns = new SignIns({ content, settings, provider, seal, now, onError });
+  return { signIns, devices: new Devices({ content, signIns, seal, now }) };
+}
+
+/**
+ * Cookies ignore ports, so two servers on one machine need different names. Servers behind one public address share
+ * the name, whatever port each listens on.
+ */
+function cookieSuffix(publicUrl: string | undefined, port: number): string {
+  if (publicUrl === undefined) return `-${port}`;
+  const { port: shown } = new URL(publicUrl);
+  return shown === '' ? '' : `-${shown}`;
 }
 
 const openSchemas = (
@@ -260,7 +311,7 @@ const openSchemas = (
     ledger.now(),
   );
 
-type ServiceParts = Pick<Service, 'access' | 'url' | 'closing' | 'draining'> & {
+type ServiceParts = Pick<Service, 'access' | 'signIns' | 'url' | 'closing' | 'draining'> & {
   readonly schemas: SchemaHistory;
   /** The file of the ledger, if it has one. */
   readonly path: string | undefined;
@@ -268,7 +319,7 @@ type ServiceParts = Pick<Service, 'access' | 'url' | 'closing' | 'draining'> & {
 
 function createService(
   options: HttpServerOptions,
-  { path, access, schemas, url, closing, draining }: ServiceParts,
+  { path, access, signIns, schemas, url, closing, draining }: ServiceParts,
 ): Service {
   const { ledger, runtime, ledgerUrl, reloadContracts, limits = {}, version = '0' } = options;
   const { tools = runtime.tools, contracts = runtime.contracts, budgets = runtime.budgets } = options;
@@ -285,6 +336,7 @@ function createService(
     tools,
     budgets,
     access,
+    signIns,
     followers: new Followers(
       ledger.entries,
       {
@@ -326,6 +378,7 @@ const toAppLimits = (limits: HttpLimits): AppLimits => ({
   bodyRate: limits.bodyRate ?? { perSecond: 8_388_608, burst: 16_777_216 },
   rate: limits.rate ?? { perSecond: 1_000, burst: 2_000 },
   strangerRate: limits.strangerRate ?? { perSecond: 20, burst: 60 },
+  signInRate: limits.signInRate ?? { perSecond: 2, burst: 60 },
 });
 
 /** The file of the ledger; undefined if it has none. */

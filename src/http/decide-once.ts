@@ -6,7 +6,7 @@ import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { Actor } from './actor.ts';
-import { identityOf } from './actor.ts';
+import { identityOf, isSameActor } from './actor.ts';
 import type { NewDecision } from './api/confirmation.ts';
 import type { Service } from './service.ts';
 
@@ -31,7 +31,7 @@ export async function decideOnce(
       isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired');
     if (!isOver) throw error;
     const made = await readDecision(service, confirmationId);
-    if (made === undefined || !isSame(made.event, decision, by)) throw error;
+    if (made === undefined || !isSame(made.event, decision, actor)) throw error;
     return made.view;
   }
 }
@@ -54,8 +54,8 @@ export async function readDecision({ ledger }: Service, confirmationId: string):
 }
 
 /** Redacted arguments are not stored in the clear, so an edit of them is never known to be a repeat. */
-function isSame(event: ConfirmationDecided, decision: NewDecision, by: string): boolean {
-  if (event.decision !== decision.decision || event.by.name !== by) return false;
+function isSame(event: ConfirmationDecided, decision: NewDecision, actor: Actor): boolean {
+  if (event.decision !== decision.decision || !isSameActor(actor, event.by)) return false;
   if (decision.inputDigest !== undefined && decision.inputDigest !== event.inputDigest) return false;
   switch (decision.decision) {
     case 'approve':

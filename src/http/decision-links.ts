@@ -66,7 +66,7 @@ export function readDecisionLink(service: Service, token: string): TokenClaims {
     if (stands !== true)
       throw new QuittanceError(
         'confirmation.forbidden',
-        `This link depends on the token of ${person.name}: ${stands}.`,
+        `This link depends on ${person.identity.kind === 'token' ? 'the token' : 'the sign-in'} of ${person.name}: ${stands}.`,
       );
   }
   return claims;
@@ -99,7 +99,13 @@ export async function decideWithLink(
 }
 
 /** Is the token that a person in a link was known by still valid, with the role? */
-function standsStill({ access }: Service, { identity }: LinkPerson): true | string {
+function standsStill({ access, signIns }: Service, { identity }: LinkPerson): true | string {
+  if (identity.kind === 'provider' && signIns?.isIssuer(identity.issuer) === true) {
+    const role = signIns.knownRole(identity.issuer, identity.subject);
+    if (role === undefined)
+      return 'the identity provider has not confirmed them lately, or their sign-ins were ended';
+    return allows(role, 'approver') ? true : `they have the role ${role}, and a decision needs approver`;
+  }
   if (identity.kind !== 'token') return true;
   const holder = access.holderOf(identity.id);
   if (holder === undefined) return 'it was revoked, or its time is up';

@@ -1,7 +1,8 @@
 /** Pages: login, logout, deciding with a link, and the files of the console. They contain no data of the ledger. */
 import type { Hono } from 'hono';
-import type { Access, OpenedLogin } from './access.ts';
+import type { Access } from './access.ts';
 import { pageKeyHeader, refuseOtherSites } from './access.ts';
+import { answerPage, welcome } from './answer-page.ts';
 import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { matchesEtag } from './matches-etag.ts';
@@ -18,29 +19,13 @@ import {
 import { HttpRefusal } from './problem.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readText } from './read-request.ts';
-
-const html = (text: string, status = 200): Response =>
-  new Response(text, {
-    status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
-  });
+import { addDeviceRoutes } from './sign-in/device-routes.ts';
+import { returnPath } from './sign-in/return-path.ts';
+import type { SignInRoutesOptions } from './sign-in/sign-in-routes.ts';
+import { addSignIn } from './sign-in/sign-in-routes.ts';
 
 const asset = (text: string, type: string): Response =>
   new Response(text, { headers: { 'content-type': `${type}; charset=utf-8`, 'cache-control': 'no-cache' } });
-
-/**
- * Redirects to the console without the code in the URL. The page key follows the #, which browsers do not send to
- * servers. A page of this server stores the key for its origin and opens the console.
- */
-const welcome = ({ cookie, pageKey }: OpenedLogin): Response =>
-  new Response(null, {
-    status: 303,
-    headers: {
-      location: `/login/done#page-key=${pageKey}`,
-      'set-cookie': cookie,
-      'cache-control': 'no-store',
-    },
-  });
 
 const staleLink =
   'This link was used or has expired. A link works once. Log in with a token, or restart the server for another link.';
@@ -52,6 +37,8 @@ export type PageRoutesOptions = {
   readonly strangers: RateLimit;
   /** The address of the server that browsers use. */
   readonly url: () => string;
+  /** Sign-in with an identity provider, if the server has it. */
+  readonly signIn: SignInRoutesOptions | undefined;
 };
 
 /** Names of this machine that more than one socket may answer under. */
@@ -62,11 +49,18 @@ type PageApp = Hono<{ Bindings: Visit }>;
 export function addPages(app: PageApp, options: PageRoutesOptions): void {
   addOwnName(app, options);
   addLogin(app, options);
+  if (options.signIn !== undefined) {
+    addSignIn(app, options.signIn);
+    addDeviceRoutes(app, options.signIn);
+  }
   addLogout(app, options);
   addDownload(app, options);
   for (const [path, methods] of [
     ['/login', 'GET, POST'],
     ['/logout', 'POST'],
+    ['/login/backchannel', 'POST'],
+    ['/login/device', 'POST'],
+    ['/login/token', 'POST'],
     ['/download', 'POST'],
   ] as const)
     app.all(path, () => {
@@ -98,16 +92,28 @@ function addOwnName(app: PageApp, { url }: PageRoutesOptions): void {
   });
 }
 
-function addLogin(app: PageApp, { access, hosts, strangers }: PageRoutesOptions): void {
+function addLogin(app: PageApp, { access, hosts, strangers, signIn }: PageRoutesOptions): void {
+  const loginPageFor = (problem: string | undefined, returnTo = '/'): string =>
+    loginPage(
+      problem,
+      signIn && {
+        providerName: signIn.signIns.settings.providerName,
+        href: `/login/start${returnTo === '/' ? '' : `?returnTo=${encodeURIComponent(returnTo)}`}`,
+      },
+    );
   app.get('/login', ({ req, env }) => {
     env.route = '/login';
     strangers.take(env.address);
-    const code = new URL(req.url).searchParams.get('code');
+    const { searchParams } = new URL(req.url);
+    const code = searchParams.get('code');
     // Programs that show link previews request the head only. That does not use the link up.
-    if (code === null || req.raw.method === 'HEAD') return html(loginPage(undefined));
+    if (code === null || req.raw.method === 'HEAD')
+      return answerPage(loginPageFor(undefined, returnPath(searchParams.get('returnTo'))));
     // Opening the link changes nothing, because previews and scanners open links too. The form on the page logs in.
     const name = access.nameOfCode(code);
-    return name === undefined ? html(loginPage(staleLink), 401) : html(confirmLoginPage(name, code));
+    return name === undefined
+      ? answerPage(loginPageFor(staleLink), 401)
+      : answerPage(confirmLoginPage(name, code));
   });
 
   app.post('/login', async ({ req, env }) => {
@@ -127,26 +133,30 @@ function addLogin(app: PageApp, { access, hosts, strangers }: PageRoutesOptions)
       : access.loginByCode(code));
     if (login !== undefined) return welcome(login);
     const problem = code === null ? 'This server does not know the token, or it was revoked.' : staleLink;
-    return html(loginPage(problem), 401);
+    return answerPage(loginPageFor(problem), 401);
   });
 
   app.get('/login/done', ({ env }) => {
     env.route = '/login';
-    return html(loggedInPage);
+    return answerPage(loggedInPage);
   });
   app.get('/quittance-login.js', () => asset(loginScript, 'text/javascript'));
 }
 
-function addLogout(app: PageApp, { access, hosts }: PageRoutesOptions): void {
+function addLogout(app: PageApp, { access, hosts, url, signIn }: PageRoutesOptions): void {
   app.post('/logout', async ({ req, env }) => {
     env.route = '/logout';
-    refuseOtherSites('POST', req.raw.headers, hosts());
-    if (req.raw.headers.get(pageKeyHeader) === null)
+    // A browser sends a cookie by itself, but never a token: only a cookie must prove which page sent it.
+    const hasToken = req.raw.headers.has('authorization');
+    if (!hasToken) refuseOtherSites('POST', req.raw.headers, hosts());
+    if (!hasToken && req.raw.headers.get(pageKeyHeader) === null)
       throw new HttpRefusal('http.cross_site', `Logging out needs the header ${pageKeyHeader}.`);
-    return new Response(null, {
-      status: 204,
-      headers: { 'set-cookie': await access.logout(req.raw.headers), 'clear-site-data': '"cache"' },
-    });
+    const { cookie, next } = await access.logout(req.raw.headers, `${url()}/signed-out`);
+    const headers = { 'set-cookie': cookie, 'clear-site-data': '"cache"', 'cache-control': 'no-store' };
+    // The page opens `next`: the provider ends its session too, if it offers that.
+    return signIn === undefined
+      ? new Response(null, { status: 204, headers })
+      : Response.json({ next: next ?? '/signed-out' }, { headers });
   });
 }
 
@@ -179,7 +189,7 @@ function addDownload(app: PageApp, { hosts, strangers }: PageRoutesOptions): voi
 function addDecide(app: PageApp): void {
   app.get('/decide', ({ env }) => {
     env.route = '/decide';
-    return html(decidePage);
+    return answerPage(decidePage);
   });
   app.get('/quittance-decide.js', () => asset(decideScript, 'text/javascript'));
   app.get('/quittance-page.css', () => asset(pageStyle, 'text/css'));
@@ -195,7 +205,7 @@ function addConsole(app: PageApp, { files }: PageRoutesOptions): void {
     if (file !== undefined) return serveFile(file, req.raw.headers);
     // Files are in the root folder or in assets. Elsewhere a dot is part of an id, for example report.html.
     if (/^\/(?:assets\/.*|[^/]*)\.\w{1,8}$/.test(pathname)) return next();
-    return index === undefined ? html(noConsolePage) : serveFile(index, req.raw.headers);
+    return index === undefined ? answerPage(noConsolePage) : serveFile(index, req.raw.headers);
   });
 }
 

@@ -5,7 +5,7 @@
 import { createTextMarks, createTextPatterns } from '../base/text-marks.ts';
 import { createNameNotes } from '../view/name-notes.ts';
 
-const page = (title: string, body: string): string => `<!doctype html>
+export const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -41,6 +41,13 @@ pre { margin-block: 0.25rem 1rem; padding: 0.75rem 1rem; overflow: auto; white-s
 label { display: block; font-weight: 600; margin-block: 1rem 0.25rem; }
 input { font: inherit; width: 100%; box-sizing: border-box; padding: 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--surface); color: var(--text); }
 button { font: inherit; font-weight: 600; padding: 0.5rem 1.25rem; margin: 1rem 0.5rem 0 0; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); cursor: pointer; }
+a.button { display: inline-block; font-weight: 600; padding: 0.5rem 1.25rem; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); text-decoration: none; }
+details { margin-block-start: 2rem; }
+summary { cursor: pointer; color: var(--muted); }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.25rem 1rem; }
+dt { color: var(--muted); }
+dd { margin: 0; overflow-wrap: anywhere; }
+.code { font: 600 1.6rem/1.2 ui-monospace, monospace; letter-spacing: 0.1em; }
 button.other { border-color: var(--bad); background: none; color: var(--bad); }
 button:disabled { opacity: 0.55; cursor: not-allowed; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
@@ -54,19 +61,32 @@ button:disabled { opacity: 0.55; cursor: not-allowed; }
 pre strong { color: var(--bad); }
 `;
 
-export const loginPage = (problem: string | undefined): string =>
+/** `signIn`: the provider's name, and the link that begins. The token is then the second choice. */
+export const loginPage = (
+  problem: string | undefined,
+  signIn?: { readonly providerName: string; readonly href: string },
+): string =>
   page(
     'Log in to Quittance',
-    `<h1>Log in</h1>
+    `<h1>${signIn === undefined ? 'Log in' : 'Sign in'}</h1>
 ${problem === undefined ? '' : `<p role="alert">${problem}</p>`}
-<form method="post" action="/login">
+${
+  signIn === undefined
+    ? tokenForm('autofocus')
+    : `<p><a class="button" href="${escapeHtml(signIn.href)}">Sign in with ${escapeHtml(signIn.providerName)}</a></p>
+<details><summary>Use a token instead</summary>
+${tokenForm('')}
+</details>`
+}`,
+  );
+
+const tokenForm = (focus: 'autofocus' | ''): string => `<form method="post" action="/login">
 <label for="token">Token</label>
-<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<input id="token" name="token" type="password" autocomplete="current-password" required ${focus}>
 <button type="submit">Log in</button>
 </form>
 <p>The terminal that runs <code>quittance serve</code> shows a login link. To create your own token:</p>
-<pre>quittance tokens create --name "Ada" --role approver</pre>`,
-  );
+<pre>quittance tokens create --name "Ada" --role approver</pre>`;
 
 /** Asks for confirmation before a link logs in. The code has only letters, digits, dashes and underscores. */
 export const confirmLoginPage = (name: string, code: string): string =>
@@ -80,7 +100,7 @@ export const confirmLoginPage = (name: string, code: string): string =>
 </form>`,
   );
 
-const escapeHtml = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
 export const loggedInPage: string = page(
@@ -93,9 +113,12 @@ export const loggedInPage: string = page(
 /** Stores the page key for this origin. `replace` leaves no entry with the key in the history of the tab. */
 export const loginScript: string = `'use strict';
 (() => {
-  const key = /^#page-key=([\\w-]+)$/.exec(location.hash);
-  if (key !== null) localStorage.setItem('quittance.page-key', key[1]);
-  location.replace('/');
+  const given = new URLSearchParams(location.hash.slice(1));
+  const key = given.get('page-key') ?? '';
+  if (/^[\\w.-]+$/.test(key)) localStorage.setItem('quittance.page-key', key);
+  // Anyone can write a link to this page, so it leads to pages of this origin only.
+  const to = new URL(given.get('to') ?? '/', location.origin);
+  location.replace(to.origin === location.origin ? to.pathname + to.search : '/');
 })();
 `;
 
@@ -118,7 +141,10 @@ export const decidePage: string = page(
 export const decideScript: string = `'use strict';
 (() => {
   const place = document.getElementById('question');
-  const token = location.hash.slice(1);
+  // After a sign-in the page is opened without the part after the #, so the tab keeps it meanwhile.
+  const kept = 'quittance.decision-link';
+  const token = location.hash.slice(1) || (sessionStorage.getItem(kept) ?? '');
+  sessionStorage.removeItem(kept);
   // A signed-in person decides under their own name. Without the key of this origin the cookie does not
   // count.
   const pageKey = localStorage.getItem('quittance.page-key');
@@ -288,8 +314,15 @@ export const decideScript: string = `'use strict';
       return input;
     };
     const who = question.signedInAs ?? question.named;
+    if (question.signInWith !== undefined) {
+      const link = add('a', 'Sign in with ' + question.signInWith, add('p', '', form));
+      link.href = '/login/start?returnTo=/decide';
+      link.className = 'button';
+      link.addEventListener('click', () => sessionStorage.setItem(kept, token));
+      add('p', 'The decision then counts as yours, verified by the identity provider.', form).className = 'muted';
+    }
     if (who !== undefined) add('p', 'You decide as ' + who + (question.signedInAs === undefined ? ', the person named in this link.' : ' (signed in).'), form);
-    else if (question.madeBy === undefined) add('p', 'This link names no person. Log in before you decide.', form);
+    else if (question.madeBy === undefined) add('p', 'This link names no person. Sign in before you decide.', form);
     else add('p', 'The decision is recorded under your name and that of ' + question.madeBy + ', who made this link.', form);
     const by = who === undefined && question.madeBy !== undefined ? field('by', 'Your name (not verified)') : undefined;
     const reason = field('reason', 'Reason (optional)');

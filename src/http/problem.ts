@@ -20,6 +20,7 @@ export type HttpCode =
   | 'http.range_not_satisfiable'
   | 'http.too_many_requests'
   | 'http.not_available'
+  | 'http.provider_unavailable'
   | 'http.internal';
 
 export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number; readonly title: string } } =
@@ -38,6 +39,7 @@ export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number
     'http.range_not_satisfiable': { status: 416, title: 'The range lies outside of what there is.' },
     'http.too_many_requests': { status: 429, title: 'Too many requests.' },
     'http.not_available': { status: 501, title: 'This server was started without it.' },
+    'http.provider_unavailable': { status: 503, title: 'The identity provider cannot be reached.' },
     'http.internal': { status: 500, title: 'Something went wrong in the server.' },
   };
 

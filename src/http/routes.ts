@@ -12,6 +12,7 @@ import { mcpRoutes } from './routes/mcp-routes.ts';
 import { reconcileRoutes } from './routes/reconcile-routes.ts';
 import { removalRoutes } from './routes/removal-routes.ts';
 import { sessionRoutes } from './routes/session-routes.ts';
+import { signInRoutes } from './routes/sign-in-routes.ts';
 import { statsRoutes } from './routes/stats-routes.ts';
 
 export const routes: readonly Route[] = [
@@ -27,5 +28,6 @@ export const routes: readonly Route[] = [
   ...statsRoutes,
   ...mcpRoutes,
   ...jobRoutes,
+  ...signInRoutes,
   ...healthRoutes,
 ];

@@ -14,6 +14,7 @@ import type { Jobs } from './jobs.ts';
 import type { McpServers } from './mcp-servers.ts';
 import type { Metrics } from './metrics.ts';
 import type { Reader } from './reader.ts';
+import type { SignIns } from './sign-in/sign-ins.ts';
 import type { SchemaHistory } from './schema-history.ts';
 
 export type Service = {
@@ -28,6 +29,8 @@ export type Service = {
   /** The budgets of the runtime that the server knows. */
   readonly budgets: readonly BudgetRule[];
   readonly access: Access;
+  /** The sign-ins of people; undefined without an identity provider. */
+  readonly signIns: SignIns | undefined;
   readonly followers: Followers;
   readonly jobs: Jobs;
   readonly exports: Exports;

@@ -10,10 +10,11 @@ import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, readJsonText } from '../base/json.ts';
 import { isSameName } from '../call/same-identity.ts';
 import { isRole } from './actor.ts';
+import type { ContentFormat } from './stored-content.ts';
 import type { Role } from './api/role.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 import { readTokenPrincipals } from './token-principals.ts';
-import { nameSeparator } from './worker-name.ts';
+import { nameSeparator } from './name-separator.ts';
 
 /** The record of a token. */
 export type TokenRecord = {
@@ -95,9 +96,13 @@ export const newSecret = (): string => tokenPrefix + randomBytes(32).toString('b
 export const hashSecret = (secret: string): string =>
   createHash('sha256').update(secret, 'utf8').digest('hex');
 
-export const noTokens: TokenContent = { tokens: [], logins: [] };
+/** Compares in constant time. */
+export function isSecretOf(hash: string, secret: string): boolean {
+  const [stored, given] = [Buffer.from(hash, 'hex'), Buffer.from(hashSecret(secret), 'hex')];
+  return stored.length === given.length && timingSafeEqual(stored, given);
+}
 
-export type ChangeTokens = (content: TokenContent) => TokenContent | undefined;
+type ChangeTokens = (content: TokenContent) => TokenContent | undefined;
 
 /** A new token and the change that stores it. The change throws if the name is taken. */
 export function makeToken(given: NewToken, createdAt: number): MadeToken & { readonly change: ChangeTokens } {
@@ -193,8 +198,15 @@ export function removeLogin({ tokens, logins }: TokenContent, secret: string): T
   return { tokens, logins: logins.filter((login) => login.hash !== hash) };
 }
 
-export const writeTokens = (content: TokenContent): string =>
+const writeTokens = (content: TokenContent): string =>
   `${JSON.stringify({ version: 1, ...content }, undefined, 1)}\n`;
+
+export const tokenFormat: ContentFormat<TokenContent> = {
+  name: 'token',
+  empty: { tokens: [], logins: [] },
+  parse: parseTokens,
+  write: writeTokens,
+};
 
 const longestName = 200;
 
@@ -240,7 +252,7 @@ function findByHash<Item extends { readonly hash: string }>(
 }
 
 /** `place` names the text in the error, e.g. by its path. */
-export function parseTokens(text: () => string, place: string): TokenContent {
+function parseTokens(text: () => string, place: string): TokenContent {
   let value: JsonValue;
   try {
     value = readJsonText(text());

@@ -1,9 +1,7 @@
 /** The recorded name of a worker: the name of its token, a slash, and its own name. */
 import type { Actor } from './actor.ts';
+import { nameSeparator } from './name-separator.ts';
 import { HttpRefusal } from './problem.ts';
-
-/** Neither part may contain it, so that different pairs have different names. */
-export const nameSeparator = '/';
 
 export function workerName({ name }: Actor, worker: string | undefined): string {
   if (worker === undefined) return name;

@@ -12,6 +12,8 @@ import { readPages } from '../../ledger/read-pages.ts';
 import { readPageLimit } from '../page-limit.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
+import { readPending } from '../server/decide-on-server.ts';
+import { connectTo, serverOf, serverOption } from '../server/server-client.ts';
 
 export const pendingCommand: CliCommand = {
   name: 'pending',
@@ -20,6 +22,7 @@ export const pendingCommand: CliCommand = {
     'A held call waits until a person approves, denies, edits or answers it, from any process that shares the ledger. DIGEST is the start of the digest of its arguments. REV is the revision of its preview, if the tool has one. A decision names both, so that it applies exactly to what you saw.',
   ],
   options: {
+    server: serverOption,
     session: { value: 'ID', help: 'Only calls of this session' },
     tool: { value: 'NAME', help: 'Only calls of this tool' },
     limit: { value: 'N', help: 'Maximum number of calls; default: 50' },
@@ -31,11 +34,22 @@ export const pendingCommand: CliCommand = {
     ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
     ['quittance pending --json | jq -r .confirmationId', 'the full ids, for a program'],
   ],
-  run: (given, context) => context.withLedger(given, (ledger, meant) => list(ledger, meant, context)),
+  async run(given, context) {
+    const server = serverOf(given, context);
+    if (server === undefined)
+      return context.withLedger(given, async (ledger, meant) =>
+        show(await readWaiting(ledger, meant, context), ledger.now(), meant, context),
+      );
+    const waiting = await readPending(connectTo(context, server), given);
+    return show(waiting, context.now(), given, context);
+  },
 };
 
-async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
-  const most = readPageLimit(given);
+async function readWaiting(
+  ledger: Ledger,
+  given: Given,
+  { signal }: Context,
+): Promise<readonly ConfirmationView[]> {
   const waiting: ConfirmationView[] = [];
   const query: ConfirmationQuery = {
     status: 'pending',
@@ -50,7 +64,16 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
     signal,
   ))
     waiting.push(...rows.filter(({ status }) => status === 'pending'));
-  const now = ledger.now();
+  return waiting;
+}
+
+async function show(
+  waiting: readonly ConfirmationView[],
+  now: number,
+  given: Given,
+  { out, err }: Context,
+): Promise<ExitCode> {
+  const most = readPageLimit(given);
   const shown = byRiskAndAge(waiting, now).slice(0, most);
   if (given.has('json')) for (const view of shown) await out.print(safeJson(confirmationToJson(view)));
   else if (shown.length > 0) {

@@ -31,6 +31,7 @@ import { safeJson } from '../terminal-text.ts';
 import { parseSpan } from '../time-text.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
+import { readSignIn } from '../settings/sign-in-settings.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
@@ -94,7 +95,10 @@ export const serveCommand: CliCommand = {
       if (contracts !== undefined) closing.push(() => contracts.close());
       const runtime = await makeRuntime(given, ledger, contracts);
       const own = [given.text('runtime'), given.text('tools'), notificationsFile, configFile];
-      runtime.protectFiles({ readOnly: own.filter((path) => path !== undefined) });
+      runtime.protectFiles({
+        readOnly: own.filter((path) => path !== undefined),
+        sealed: given.list('sign-in-client-secret-file'),
+      });
       closing.push(() => runtime.close());
       const server = await start({ given, context, ledger, ledgerUrl, runtime, port, log });
       closing.push(() => server.close());
@@ -130,6 +134,7 @@ async function start({ given, context, log, ...more }: Start): Promise<HttpServe
   const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
   const proxyHeader = readProxyHeader(given.text('proxy-header'));
+  const signIn = readSignIn(given, context.env);
   // Imported here because no other command needs it and each would wait for it to load.
   const { createHttpServer } = await import('../../http/create-http-server.ts');
   try {
@@ -141,6 +146,7 @@ async function start({ given, context, log, ...more }: Start): Promise<HttpServe
       allowHosts: given.list('allow-host'),
       trustProxies: given.list('trust-proxy'),
       ...(proxyHeader !== undefined && { proxyHeader }),
+      ...(signIn !== undefined && { signIn }),
       localName: given.text('name') ?? context.userName,
       consoleFolder: findConsole(),
       version: context.version,

@@ -5,6 +5,7 @@
 import { commonOptions } from '../command.ts';
 import { retentionRulesSchema } from './retention-setting.ts';
 import type { Settings } from './setting.ts';
+import { signInSettings } from './sign-in-settings.ts';
 
 /** The settings that the configuration file may have. */
 export const serveSettings: Settings = {
@@ -74,5 +75,6 @@ export const serveSettings: Settings = {
     key: 'retention.every',
     kind: 'span',
   },
+  ...signInSettings,
   json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
 };

@@ -77,6 +77,8 @@ export type LinkedQuestion = ConfirmationView & {
   readonly madeBy?: string;
   /** The signed-in person, who would decide. */
   readonly signedInAs?: string;
+  /** Name of the identity provider with which a person can sign in before they decide. */
+  readonly signInWith?: string;
   /** The texts for a page, with ids and names that look like secrets masked. */
   readonly shown: { readonly toolName: string; readonly description: string };
 };

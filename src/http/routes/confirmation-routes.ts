@@ -71,6 +71,8 @@ export const confirmationRoutes: readonly Route[] = [
         ...(named !== undefined && { named: named.name }),
         ...(maker !== undefined && { madeBy: maker.name }),
         ...(actor.role !== undefined && { signedInAs: actor.name }),
+        ...(actor.role === undefined &&
+          service.signIns !== undefined && { signInWith: service.signIns.settings.providerName }),
       };
     },
   }),

@@ -1,4 +1,5 @@
 import { mayDo } from '../actor.ts';
+import { toSignInView } from '../sign-in/sign-in-view.ts';
 import type { Route } from '../route.ts';
 import { readReadiness } from '../read-readiness.ts';
 import { defineRoute } from '../route.ts';
@@ -11,8 +12,15 @@ export const healthRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Shows the caller and its role.',
     answer: 'Me',
-    handle: ({ actor: { name, role = 'viewer', by, expiresAt } }) =>
-      Promise.resolve({ name, role, by: by === 'cookie' ? 'cookie' : 'token', expiresAt, may: mayDo[role] }),
+    handle: ({ actor: { name, role = 'viewer', by, expiresAt, signIn } }) =>
+      Promise.resolve({
+        name,
+        role,
+        by: by === 'cookie' ? 'cookie' : 'token',
+        expiresAt: signIn?.endsAt ?? expiresAt,
+        signIn: signIn && toSignInView(signIn),
+        may: mayDo[role],
+      }),
   }),
   defineRoute({
     method: 'GET',

@@ -3,7 +3,8 @@ import { canonicalJson } from '../../base/canonical.ts';
 import type { Resolution } from '../../call/event.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { undoCallId } from '../../runtime/host/undo-tool.ts';
-import { identityOf } from '../actor.ts';
+import type { Actor } from '../actor.ts';
+import { identityOf, isSameActor } from '../actor.ts';
 import type { NewResolution } from '../api/confirmation.ts';
 import { followCall } from '../ask-call.ts';
 import { refuseLargeCall } from '../large-calls.ts';
@@ -51,7 +52,7 @@ export const reconcileRoutes: readonly Route[] = [
         });
       } catch (error) {
         if (!isQuittanceError(error, 'call.resolved') || 'ask' in body) throw error;
-        if (!(await isRecorded(service, params, body, actor.name))) throw error;
+        if (!(await isRecorded(service, params, body, actor))) throw error;
       }
       return service.reader.answer('call', { ...params, url: service.url() }, asked, { costOf: 1 });
     },
@@ -90,13 +91,13 @@ async function isRecorded(
   { ledger }: Service,
   { sessionId, callId }: { readonly sessionId: string; readonly callId: string },
   found: Found,
-  by: string,
+  actor: Actor,
 ): Promise<boolean> {
   const stored = await ledger.journal.readCall(sessionId, callId);
   const recorded = stored && foldStored(stored)?.resolution;
   return (
     recorded?.resolution === found.resolution &&
-    recorded.by.name === by &&
+    isSameActor(actor, recorded.by) &&
     canonicalJson(recorded.result ?? null) === canonicalJson(found.result ?? null)
   );
 }

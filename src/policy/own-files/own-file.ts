@@ -49,6 +49,8 @@ const companionSuffixes = [
   '.key',
   '.tokens',
   '.tokens.lock',
+  '.sign-ins',
+  '.sign-ins.lock',
   '.read',
   '.read-wal',
   '.read-shm',

@@ -1,0 +1,13 @@
+import type { JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { terminalText } from '../terminal-text.ts';
+
+/** The caller as `GET /v1/me` describes it: `Ada (approver; verified by https://… as u-1)`. */
+export function describeMe(me: JsonValue): string {
+  if (!isJsonObject(me)) return 'an unknown caller';
+  const { name, role, signIn } = me;
+  const verified = isJsonObject(signIn)
+    ? `; verified by ${String(signIn['issuer'])} as ${String(signIn['subject'])}`
+    : '; token';
+  return terminalText(`${String(name)} (${String(role)}${verified})`);
+}

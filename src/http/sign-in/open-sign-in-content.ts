@@ -1,0 +1,17 @@
+import type { Ledger } from '../../ledger/ledger.ts';
+import { ContentDocument } from '../content-document.ts';
+import { ContentFile } from '../content-file.ts';
+import type { StoredContent } from '../stored-content.ts';
+import type { SignInContent } from './sign-in-content.ts';
+import { signInFormat } from './sign-in-content.ts';
+
+export const signInFilePath = (ledgerPath: string): string => `${ledgerPath}.sign-ins`;
+
+/** Sign-ins are next to the file of the ledger, in its database, or in this process. */
+export const openSignInContent = (
+  { documents }: Pick<Ledger, 'documents'>,
+  path: string | undefined,
+): StoredContent<SignInContent> =>
+  path === undefined && documents !== undefined
+    ? new ContentDocument(documents, 'sign-ins', signInFormat)
+    : new ContentFile(path === undefined ? undefined : signInFilePath(path), signInFormat);

@@ -1,0 +1,202 @@
+/**
+ * Sign-in in a browser: the way to the identity provider and back.
+ *
+ * 1. The answer of the provider counts only in the browser that began, within ten minutes.
+ * 2. A page says what went wrong in our words. The log has the rest.
+ */
+import type { Hono } from 'hono';
+import type { Seal } from '../../ledger/seal.ts';
+import type { Access } from '../access.ts';
+import { answerPage, welcome } from '../answer-page.ts';
+import { isQuittanceError } from '../../base/error.ts';
+import { HttpRefusal } from '../problem.ts';
+import type { RateLimit } from '../rate-limit.ts';
+import { readText } from '../read-request.ts';
+import type { Visit } from '../visit.ts';
+import type { Devices } from './devices.ts';
+import { ProviderError } from './provider.ts';
+import { returnPath } from './return-path.ts';
+import type { SignInAttempt } from './sign-in-attempt.ts';
+import { attemptLastsMs, openAttempt, sealAttempt } from './sign-in-attempt.ts';
+import { confirmDevicePage, failedPage, noRightsPage, signedOutPage } from './sign-in-pages.ts';
+import type { SignIns } from './sign-ins.ts';
+
+export type SignInRoutesOptions = {
+  readonly access: Access;
+  readonly signIns: SignIns;
+  readonly devices: Devices;
+  readonly seal: Seal;
+  readonly throttle: RateLimit;
+  readonly hosts: () => ReadonlySet<string>;
+  readonly url: () => string;
+  readonly now: () => number;
+  readonly onError: (error: unknown) => void;
+};
+
+type PageApp = Hono<{ Bindings: Visit }>;
+
+const callbackPath = '/login/callback';
+
+export function addSignIn(app: PageApp, options: SignInRoutesOptions): void {
+  const { throttle } = options;
+  app.get('/login/start', async ({ req, env }) => {
+    env.route = '/login';
+    throttle.take(env.address);
+    // Programs that look at links must not begin a sign-in.
+    if (req.raw.method === 'HEAD') return answerPage('');
+    return begin(options, new URL(req.url).searchParams);
+  });
+  app.get(callbackPath, async ({ req, env }) => {
+    env.route = '/login';
+    throttle.take(env.address);
+    if (req.raw.method === 'HEAD') return answerPage('');
+    return finish(options, req.raw);
+  });
+  app.post('/login/backchannel', async ({ req, env }) => {
+    env.route = '/login/backchannel';
+    throttle.take(env.address);
+    const form = new URLSearchParams(await readText(req.raw, 32_768));
+    return endByProvider(options, form.get('logout_token') ?? '');
+  });
+  app.get('/signed-out', ({ env }) => {
+    env.route = '/login';
+    return answerPage(signedOutPage);
+  });
+}
+
+async function begin(options: SignInRoutesOptions, query: URLSearchParams): Promise<Response> {
+  const { access, signIns, seal, now, url } = options;
+  try {
+    const { url: location, attempt } = await signIns.provider.start(url() + callbackPath);
+    const cookie = access.attemptCookie(
+      sealAttempt(
+        {
+          ...attempt,
+          returnTo: returnPath(query.get('returnTo')),
+          userCode: query.get('device') ?? undefined,
+          expiresAt: now() + attemptLastsMs,
+        },
+        seal,
+      ),
+      attemptLastsMs,
+    );
+    return new Response(null, {
+      status: 303,
+      headers: { location, 'set-cookie': cookie, 'cache-control': 'no-store' },
+    });
+  } catch (error) {
+    return fail(options, error);
+  }
+}
+
+async function finish(options: SignInRoutesOptions, request: Request): Promise<Response> {
+  const { access, seal, now, url } = options;
+  const attempts = access.attemptsOf(request.headers).map((sealed) => openAttempt(sealed, seal, now()));
+  const answer = new URL(url() + callbackPath + new URL(request.url).search);
+  const state = answer.searchParams.get('state');
+  const attempt = attempts.find((each) => each !== undefined && each.state === state);
+  if (attempt === undefined)
+    return answerPage(
+      failedPage(
+        'Sign-in failed',
+        'This answer does not belong to a sign-in that this browser began in the last ten minutes. Nothing was changed.',
+      ),
+      400,
+    );
+  let answered: Response;
+  try {
+    answered = await welcomePerson(options, answer, attempt);
+  } catch (error) {
+    answered = fail(options, error);
+  }
+  // An attempt is used once.
+  answered.headers.append('set-cookie', access.attemptCookie('', 0));
+  return answered;
+}
+
+async function welcomePerson(
+  options: SignInRoutesOptions,
+  answer: URL,
+  attempt: SignInAttempt,
+): Promise<Response> {
+  const { access, signIns, devices, onError } = options;
+  const verified = await signIns.provider.finish(answer, attempt);
+  if (signIns.roleOf(verified.person) === undefined) {
+    await signIns.provider.revoke(verified.tokens).catch(onError);
+    return answerPage(noRightsPage(verified.person), 403);
+  }
+  if (attempt.userCode !== undefined) {
+    const asked = await devices.signIn(attempt.userCode, verified);
+    return asked === undefined
+      ? answerPage(
+          failedPage(
+            'Sign-in failed',
+            'The code is not known, or its time is up. Start again in your terminal.',
+          ),
+          400,
+        )
+      : answerPage(confirmDevicePage({ ...asked, name: verified.person.name }));
+  }
+  const opened = await signIns.open('browser', verified);
+  return welcome(access.openSignIn(opened), attempt.returnTo);
+}
+
+/** https://openid.net/specs/openid-connect-backchannel-1_0.html#BCResponse */
+async function endByProvider({ signIns, onError }: SignInRoutesOptions, token: string): Promise<Response> {
+  const answer = (status: number, body: object | null): Response =>
+    new Response(body === null ? null : JSON.stringify(body), {
+      status,
+      headers: {
+        'cache-control': 'no-store',
+        ...(body !== null && { 'content-type': 'application/json' }),
+      },
+    });
+  try {
+    const claims = await signIns.provider.readLogoutToken(token);
+    if (await signIns.endByProvider(claims)) return answer(200, null);
+    return answer(400, { error: 'invalid_request', error_description: 'This logout token was used before.' });
+  } catch (error) {
+    onError(error);
+    if (error instanceof ProviderError && error.kind === 'invalid')
+      return answer(400, { error: 'invalid_request', error_description: error.message });
+    return answer(503, { error: 'temporarily_unavailable' });
+  }
+}
+
+function fail({ onError }: SignInRoutesOptions, error: unknown): Response {
+  if (error instanceof HttpRefusal) throw error;
+  if (error instanceof ProviderError) {
+    if (error.kind !== 'refused') onError(error);
+    switch (error.kind) {
+      case 'refused':
+        return answerPage(failedPage('Sign-in refused', `${error.message} Nothing was changed.`), 403);
+      case 'invalid':
+        return answerPage(
+          failedPage(
+            'Sign-in failed',
+            `${error.message} Nothing was changed. The log of the server says why.`,
+          ),
+          400,
+        );
+      case 'unreachable':
+        return answerPage(
+          failedPage(
+            'Sign-in is not available',
+            `${error.message} Try again in a minute. Tokens still work, also for logging in here.`,
+          ),
+          503,
+        );
+    }
+  }
+  onError(error);
+  const isSetUp = isQuittanceError(error, 'config.invalid');
+  return answerPage(
+    failedPage(
+      'Sign-in is not available',
+      isSetUp
+        ? 'The server is not set up completely. Its log says what is missing.'
+        : 'The server could not store the sign-in. Its log says why.',
+    ),
+    isSetUp ? 500 : 503,
+  );
+}

@@ -1,0 +1,287 @@
+/**
+ * The sign-ins of people, shared by all servers of a ledger.
+ *
+ * 1. A sign-in is accepted only while the provider has confirmed the person recently, within its idle time and its
+ *    lifetime. Who may do what is judged by the options of this server at every request.
+ * 2. A secret is replaced whenever the provider confirms the person again. A replaced secret that comes back after its
+ *    successor was used belongs to a thief or to their victim: the sign-in ends for both.
+ * 3. One server at a time asks the provider about a sign-in, because a refresh token works once.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Awaitable } from '../../base/json.ts';
+import type { Role } from '../api/role.ts';
+import { hashSecret, isSecretOf } from '../token-content.ts';
+import type { Person } from './person.ts';
+import type { LogoutClaims, Provider, Verified } from './provider.ts';
+import type { NewSecret } from './renew-sign-in.ts';
+import { renewSignIn } from './renew-sign-in.ts';
+import { isIssuer, roleOf } from './role-of.ts';
+import { openTokens, sealTokens } from './sealed-tokens.ts';
+import { isSamePerson, withPerson, withSignIn } from './with-sign-in.ts';
+import type { KeptSignIn, SignInKind } from './sign-in-content.ts';
+import type { SignInSettings } from './sign-in-options.ts';
+import type { SignInsOptions } from './sign-ins-options.ts';
+import type { SignIn } from './sign-in.ts';
+import { isSignInSecret, newSignInSecret, signInIdOf } from './sign-in-secret.ts';
+
+export type OpenedSignIn = { readonly signInId: string; readonly secret: string; readonly pageKey: string };
+
+/** Of one person. */
+const mostSignIns = 20;
+/** Requests that were sent before the browser had the new secret arrive within this time. */
+const inFlightMs = 30_000;
+
+export class SignIns {
+  readonly #options: SignInsOptions;
+  /** Questions to the provider that this server waits for, by sign-in. */
+  readonly #renewals = new Map<string, Promise<NewSecret>>();
+
+  constructor(options: SignInsOptions) {
+    this.#options = options;
+  }
+
+  get settings(): SignInSettings {
+    return this.#options.settings;
+  }
+
+  get provider(): Provider {
+    return this.#options.provider;
+  }
+
+  refresh(): Awaitable<void> {
+    return this.#options.content.refresh();
+  }
+
+  get revision(): string {
+    return this.#options.content.revision;
+  }
+
+  /** The role that this server gives a person. */
+  roleOf(person: Person): Role | undefined {
+    return roleOf(this.#options.settings, person);
+  }
+
+  /** Stores a new sign-in. Its secrets are new: none comes from the browser. */
+  async open(kind: SignInKind, verified: Verified): Promise<OpenedSignIn> {
+    const { now, content } = this.#options;
+    const signInId = randomBytes(8).toString('hex');
+    const [secret, pageKey] = [newSignInSecret(signInId), newSignInSecret('key')];
+    const at = now();
+    const kept: KeptSignIn = {
+      signInId,
+      kind,
+      person: verified.person,
+      providerSession: verified.providerSession,
+      hash: hashSecret(secret),
+      keyHash: kind === 'browser' ? hashSecret(pageKey) : undefined,
+      replaced: [],
+      sealed: sealTokens(this.#options.seal, signInId, verified.tokens),
+      hasRefreshToken: verified.tokens.refreshToken !== undefined,
+      createdAt: at,
+      seenAt: at,
+      verifiedAt: at,
+      renewingAt: undefined,
+    };
+    await content.change((current) => {
+      const mine = current.signIns.filter(({ person }) => isSamePerson(person, verified.person));
+      const crowded = new Set(mine.slice(0, Math.max(0, mine.length + 1 - mostSignIns)));
+      return {
+        ...withPerson(current, verified.person, at, this.#options.settings.lifetimeMs),
+        signIns: [...current.signIns.filter((each) => this.#isLive(each, at) && !crowded.has(each)), kept],
+      };
+    });
+    return { signInId, secret, pageKey };
+  }
+
+  /** The sign-in of a secret and, for a browser, its page key. Changes nothing. */
+  find(secret: string, pageKey: string | undefined): SignIn | undefined {
+    const kept = this.#keptOf(secret, pageKey);
+    if (kept === undefined || this.#useOf(kept, secret) === 'stale') return undefined;
+    return this.#accept(kept);
+  }
+
+  findById(signInId: string): SignIn | undefined {
+    const kept = this.#kept(signInId);
+    return kept && this.#accept(kept);
+  }
+
+  /** Sign-ins within their lifetime, also those that wait for the provider. */
+  list(): readonly SignIn[] {
+    return this.#options.content.read().signIns.flatMap((kept) => this.#accept(kept) ?? []);
+  }
+
+  /** Is this the provider of this server? */
+  isIssuer(issuer: string): boolean {
+    return isIssuer(this.#options.settings, issuer);
+  }
+
+  /** Was the person confirmed within the lifetime of a sign-in, and not refused since? Returns their current role. */
+  knownRole(issuer: string, subject: string): Role | undefined {
+    const { content, now, settings } = this.#options;
+    const known = content.read().people.find(({ person }) => isSamePerson(person, { issuer, subject }));
+    if (known === undefined || now() >= known.verifiedAt + settings.lifetimeMs) return undefined;
+    return this.roleOf(known.person);
+  }
+
+  /**
+   * The step before a request is judged. It notes the use, and ends the sign-in if its secret was replaced. When it is
+   * time, it asks the provider. Returns the new secret, if there is one.
+   */
+  async visit(
+    secret: string,
+    pageKey: string | undefined,
+    /** Does the request count as use? Requests that a page repeats by itself do not. */
+    isUse: boolean,
+  ): Promise<NewSecret> {
+    const { content, now, settings } = this.#options;
+    const kept = this.#keptOf(secret, pageKey);
+    if (kept === undefined || !this.#isLive(kept, now())) return undefined;
+    const use = this.#useOf(kept, secret);
+    if (use === 'stale') {
+      await this.end(kept.signInId, 'keep person');
+      return undefined;
+    }
+    if (kept.hasRefreshToken && now() >= kept.verifiedAt + settings.refreshMs) {
+      const running = this.#renewals.get(kept.signInId) ?? renewSignIn(this.#options, kept.signInId, isUse);
+      this.#renewals.set(kept.signInId, running);
+      return running.finally(() => this.#renewals.delete(kept.signInId));
+    }
+    const isFirstUse = use === 'current' && kept.replaced.some(({ retiredAt }) => retiredAt === undefined);
+    const at = now();
+    if (!isFirstUse && !(isUse && at - kept.seenAt >= settings.idleMs / 20)) return undefined;
+    await content.change((current) =>
+      withSignIn(current, kept.signInId, (each) => ({
+        ...each,
+        seenAt: isUse ? Math.max(each.seenAt, at) : each.seenAt,
+        replaced: isFirstUse
+          ? each.replaced.map(({ hash, retiredAt }) => ({ hash, retiredAt: retiredAt ?? at }))
+          : each.replaced,
+      })),
+    );
+    return undefined;
+  }
+
+  /** Ends a sign-in and makes its tokens useless. `keep person`: decision links that the person made stay valid. */
+  async end(signInId: string, who: 'keep person' | 'forget person'): Promise<SignIn | undefined> {
+    const kept = this.#kept(signInId);
+    if (kept === undefined) return undefined;
+    await this.#remove(
+      (each) => each.signInId === signInId,
+      who === 'forget person' ? ({ person }) => isSamePerson(person, kept.person) : () => false,
+    );
+    void this.#revoke(kept);
+    return this.#toSignIn(kept, this.roleOf(kept.person) ?? 'viewer');
+  }
+
+  /** Ends all sign-ins of a person. Returns how many there were. */
+  async endPerson(issuer: string, subject: string): Promise<number> {
+    const isTheirs = ({ person }: { readonly person: Person }): boolean =>
+      isSamePerson(person, { issuer, subject });
+    const ended = this.#options.content.read().signIns.filter(isTheirs);
+    await this.#remove(isTheirs, isTheirs);
+    for (const kept of ended) void this.#revoke(kept);
+    return ended.length;
+  }
+
+  /** Ends what the provider ended. False if this token was used before. */
+  async endByProvider(claims: LogoutClaims): Promise<boolean> {
+    const { content, now } = this.#options;
+    const hash = hashSecret(claims.tokenId);
+    const { providerSession, subject } = claims;
+    let isNew = false;
+    await content.change((current) => {
+      isNew = !current.usedTokens.some((used) => used.hash === hash);
+      if (!isNew) return undefined;
+      const isEnded = (kept: KeptSignIn): boolean =>
+        (providerSession === undefined || kept.providerSession === providerSession) &&
+        (subject === undefined || kept.person.subject === subject);
+      // Without a session, the provider ends all that the person has: perhaps the account is disabled.
+      const isForgotten = ({ person }: { readonly person: Person }): boolean =>
+        providerSession === undefined && person.subject === subject;
+      return {
+        ...current,
+        signIns: current.signIns.filter((kept) => !isEnded(kept)),
+        people: current.people.filter((known) => !isForgotten(known)),
+        usedTokens: [
+          ...current.usedTokens.filter(({ expiresAt }) => expiresAt > now()),
+          { hash, expiresAt: now() + claims.rememberMs },
+        ],
+      };
+    });
+    return isNew;
+  }
+
+  /** The address at the provider that also ends its session. */
+  async endSessionUrl(signInId: string, returnTo: string): Promise<string | undefined> {
+    const kept = this.#kept(signInId);
+    if (kept === undefined) return undefined;
+    try {
+      return await this.#options.provider.endSessionUrl(openTokens(this.#options.seal, kept), returnTo);
+    } catch (error) {
+      this.#options.onError(error);
+      return undefined;
+    }
+  }
+
+  #keptOf(secret: string, pageKey: string | undefined): KeptSignIn | undefined {
+    if (!isSignInSecret(secret)) return undefined;
+    const kept = this.#kept(signInIdOf(secret));
+    if (kept === undefined) return undefined;
+    const isPage = kept.keyHash === undefined || (pageKey !== undefined && isSecretOf(kept.keyHash, pageKey));
+    const isKnown = [kept, ...kept.replaced].some(({ hash }) => isSecretOf(hash, secret));
+    return isPage && isKnown ? kept : undefined;
+  }
+
+  #useOf(kept: KeptSignIn, secret: string): 'current' | 'replaced' | 'stale' {
+    if (isSecretOf(kept.hash, secret)) return 'current';
+    const { retiredAt } = kept.replaced.find(({ hash }) => isSecretOf(hash, secret)) ?? { retiredAt: 0 };
+    const isStale = retiredAt !== undefined && this.#options.now() >= retiredAt + inFlightMs;
+    return isStale ? 'stale' : 'replaced';
+  }
+
+  #kept(signInId: string): KeptSignIn | undefined {
+    return this.#options.content.read().signIns.find((each) => each.signInId === signInId);
+  }
+
+  #accept(kept: KeptSignIn): SignIn | undefined {
+    const role = this.roleOf(kept.person);
+    return role !== undefined && this.#isLive(kept, this.#options.now())
+      ? this.#toSignIn(kept, role)
+      : undefined;
+  }
+
+  #toSignIn(kept: KeptSignIn, role: Role): SignIn {
+    const { refreshMs, lifetimeMs, withoutRefreshMs } = this.#options.settings;
+    const { signInId, kind, person, createdAt, seenAt, verifiedAt } = kept;
+    const endsAt = createdAt + lifetimeMs;
+    const confirmedMs = kept.hasRefreshToken ? 2 * refreshMs : withoutRefreshMs;
+    const confirmedUntil = Math.min(endsAt, verifiedAt + confirmedMs);
+    return { signInId, kind, person, role, createdAt, seenAt, verifiedAt, endsAt, confirmedUntil };
+  }
+
+  /** Within its idle time and its lifetime? It may wait for the provider. */
+  #isLive({ createdAt, seenAt, verifiedAt, hasRefreshToken }: KeptSignIn, now: number): boolean {
+    const { idleMs, lifetimeMs, withoutRefreshMs } = this.#options.settings;
+    if (now >= createdAt + lifetimeMs || now >= seenAt + idleMs) return false;
+    return hasRefreshToken || now < verifiedAt + withoutRefreshMs;
+  }
+
+  async #remove(
+    isEnded: (kept: KeptSignIn) => boolean,
+    isForgotten: (known: { readonly person: Person }) => boolean,
+  ): Promise<void> {
+    await this.#options.content.change((current) => ({
+      ...current,
+      signIns: current.signIns.filter((kept) => !isEnded(kept)),
+      people: current.people.filter((known) => !isForgotten(known)),
+    }));
+  }
+
+  async #revoke(kept: KeptSignIn): Promise<void> {
+    try {
+      await this.#options.provider.revoke(openTokens(this.#options.seal, kept));
+    } catch (error) {
+      this.#options.onError(error); // the sign-in is over here in any case
+    }
+  }
+}
