@@ -27,8 +27,8 @@ import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
 import { shortDigest } from './short-digest.ts';
-import type { Deciding } from './seen-question.ts';
-import { isSeen } from './seen-question.ts';
+import type { Deciding } from './deciding.ts';
+import { isSeen } from './deciding.ts';
 import { serverOf, serverOption } from './server/server-client.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -17,7 +17,7 @@ export const loginCommand: CliCommand = {
   most: 1,
   about: [
     'Shows an address and a code. Open the address in a browser on any machine. Compare the code, sign in with the identity provider of the server, and allow this terminal. Commands with --server then act as you. Decisions record your verified identity.',
-    'The credentials are stored in ~/.config/quittance/credentials.json, which only you can read. They end like a sign-in in a browser: when you sign out, when you are disabled at the provider, and after the lifetime that the server sets.',
+    'The credentials are stored in ~/.config/quittance/credentials.json, which only you can read. They end when you sign out, when your account is disabled at the provider, and after the lifetime that the server sets.',
   ],
   options: { json: { help: 'JSON instead of text: one line with the code, and one when you are signed in' } },
   examples: [
