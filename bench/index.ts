@@ -3,11 +3,11 @@
  * and validating with the same schema library alone. Lanes are interleaved, so that they share the load of the
  * machine. Compare columns of one run, not runs.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
-import { z } from 'zod';
+import { measureBytesPerCall } from './bytes-per-call.ts';
+import type { Lane } from './core-lanes.ts';
+import { args, body, createLanes, oursOn, readTool, schema, writeTool } from './core-lanes.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
 
@@ -15,58 +15,7 @@ const quick = process.argv.includes('--quick');
 const rounds = quick ? 20 : 200;
 const callsPerRound = 250;
 
-setFlagsFromString('--expose_gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-const schema = z.object({ city: z.string(), days: z.number() });
-const body = async (args: { city: string; days: number }): Promise<{ city: string; ok: boolean }> => ({
-  city: args.city,
-  ok: true,
-});
-const args = { city: 'Lyon', days: 3 };
-
-const readTool = defineTool({
-  name: 'get_weather',
-  input: schema,
-  mode: 'read',
-  loopLimit: 1_000_000_000,
-  run: body,
-});
-const writeTool = defineTool({
-  name: 'send_mail',
-  input: schema,
-  mode: 'external',
-  loopLimit: 1_000_000_000,
-  run: body,
-});
-
-type Lane = { readonly name: string; readonly call: (n: number) => Promise<unknown> };
-
-let nextId = 0;
-const oursOn = (
-  name: string,
-  toolName: string,
-  tools = [readTool, writeTool] as const,
-  sessionId = 's',
-): Lane => {
-  // A new turn per thousand calls, as an agent does, so that no turn grows without end.
-  const runtime = createRuntime({ tools });
-  let turn = runtime.turn({ sessionId });
-  return {
-    name,
-    call: (n) => {
-      if (n % 1_000 === 0) turn = runtime.turn({ sessionId });
-      return turn.call({ id: `c${nextId++}`, name: toolName, arguments: args });
-    },
-  };
-};
-
-const lanes: readonly Lane[] = [
-  { name: 'function alone', call: () => body(args) },
-  { name: 'validated by zod', call: async () => body(schema.parse(args)) },
-  oursOn('quittance, read', 'get_weather'),
-  oursOn('quittance, external', 'send_mail'),
-];
+const lanes = createLanes();
 
 const quantile = (sorted: Float64Array, q: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
@@ -75,7 +24,6 @@ type Timing = {
   readonly name: string;
   readonly p50Us: number;
   readonly p99Us: number;
-  readonly bytes: number;
 };
 
 async function time(measured: readonly Lane[], label: string): Promise<Timing[]> {
@@ -102,24 +50,9 @@ async function time(measured: readonly Lane[], label: string): Promise<Timing[]>
       name: lane.name,
       p50Us: quantile(sorted, 0.5),
       p99Us: quantile(sorted, 0.99),
-      bytes: await allocations(lane),
     });
   }
   return timings;
-}
-
-/** Bytes allocated per call, garbage included: short runs between collections. */
-async function allocations(lane: Lane): Promise<number> {
-  const count = 2_000;
-  const seen: number[] = [];
-  for (let run = 0; run < 5; run++) {
-    collectGarbage();
-    const before = process.memoryUsage().heapUsed;
-    for (let n = 1; n <= count; n++) await lane.call(n);
-    seen.push((process.memoryUsage().heapUsed - before) / count);
-  }
-  // A collection during a run shows as too little.
-  return Math.max(...seen);
 }
 
 const us = (value: number): string => value.toFixed(2);
@@ -127,14 +60,15 @@ const us = (value: number): string => value.toFixed(2);
 async function main(): Promise<void> {
   const timings = await time(lanes, 'one call');
   const validated = timings[1] as Timing;
+  const bytes = measureBytesPerCall();
   printTable(
-    ['one call', 'p50 µs', 'p99 µs', 'over validated, p50 µs', 'bytes/call'],
-    timings.map(({ name, p50Us, p99Us, bytes }) => [
+    ['one call', 'p50 µs', 'p99 µs', 'over validated, p50 µs', 'bytes per call'],
+    timings.map(({ name, p50Us, p99Us }) => [
       name,
       us(p50Us),
       us(p99Us),
       us(p50Us - validated.p50Us),
-      String(Math.round(bytes)),
+      String(bytes[name]),
     ]),
   );
 
@@ -172,7 +106,9 @@ async function main(): Promise<void> {
     read_over_validated_us: ours.p50Us - validated.p50Us,
     external_over_validated_us: (timings[3]?.p50Us ?? 0) - validated.p50Us,
     goal_us: 10,
-    bytes_per_read: Math.round(ours.bytes),
+    bytes_per_validated: bytes[validated.name],
+    bytes_per_read: bytes[ours.name],
+    bytes_per_external: bytes['quittance, external'],
     tools_1000_over_10: (byTools[2]?.p50Us ?? 0) / (byTools[0]?.p50Us ?? 1),
     session_100k_over_0: (grown.at(-1)?.p50Us ?? 0) / (grown[0]?.p50Us ?? 1),
   };

@@ -6,27 +6,42 @@ import type { JsonValue } from './json.ts';
  * ECMAScript writes them. Unlike the RFC, it escapes a lone surrogate instead of rejecting it.
  */
 export function canonicalJson(value: JsonValue): string {
-  if (typeof value === 'string') return quoteText(value);
-  if (typeof value !== 'object' || value === null) return String(value);
+  return isCanonicalOrder(value) ? JSON.stringify(value) : writeSorted(value);
+}
+
+/** Does `JSON.stringify` write it in the canonical form? It does if all members are in order and have a JSON form. */
+function isCanonicalOrder(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true;
+  if (typeof value !== 'object' || 'toJSON' in value) return false;
+  if (Array.isArray(value)) {
+    for (const item of value as readonly unknown[]) if (!isCanonicalOrder(item)) return false;
+    return true;
+  }
+  let before = '';
+  for (const key in value) {
+    if (before > key || !Object.hasOwn(value, key)) return false;
+    if (!isCanonicalOrder((value as Record<string, unknown>)[key])) return false;
+    before = key;
+  }
+  return true;
+}
+
+function writeSorted(value: JsonValue): string {
+  if (typeof value !== 'object' || value === null)
+    return typeof value === 'string' ? JSON.stringify(value) : String(value);
   let text = '';
   if (Array.isArray(value)) {
     for (const item of value as readonly JsonValue[])
-      text += text === '' ? canonicalJson(item) : `,${canonicalJson(item)}`;
+      text += text === '' ? writeSorted(item) : `,${writeSorted(item)}`;
     return `[${text}]`;
   }
   const members = value as { readonly [key: string]: JsonValue };
-  if (!isSorted(members)) {
-    // The default order of sort() is by UTF-16 code units.
-    for (const key of Object.keys(members).sort()) text += writeMember(text, key, members[key] as JsonValue);
-    return `{${text}}`;
-  }
-  for (const key in members)
-    if (Object.hasOwn(members, key)) text += writeMember(text, key, members[key] as JsonValue);
+  // The default order of sort() is by UTF-16 code units.
+  for (const key of Object.keys(members).sort())
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${writeSorted(members[key] as JsonValue)}`;
   return `{${text}}`;
 }
-
-const writeMember = (before: string, key: string, value: JsonValue): string =>
-  `${before === '' ? '' : ','}${quoteText(key)}:${canonicalJson(value)}`;
 
 /** `sha256:<hex>` of the canonical form: equal for equal data, however it was written. */
 export function digestJson(value: JsonValue): string {
@@ -40,16 +55,3 @@ export function keyedDigestJson(key: Uint8Array, value: JsonValue): string {
 
 /** Was a digest made under a key? Then part of its data is hidden. */
 export const isKeyedDigest = (digest: string): boolean => digest.startsWith('hmac-sha256:');
-
-/** Most strings need no escapes, and checking that is cheaper than `JSON.stringify`. */
-const quoteText = (text: string): string =>
-  text.length < 100 && /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/.test(text) ? `"${text}"` : JSON.stringify(text);
-
-function isSorted(members: object): boolean {
-  let before = '';
-  for (const key in members) {
-    if (before > key) return false;
-    before = key;
-  }
-  return true;
-}

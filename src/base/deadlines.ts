@@ -5,9 +5,12 @@
 import type { Clock, Timer } from './clock.ts';
 
 export interface Deadlines {
-  /** Calls `fire` once `delayMs` have passed, unless the returned watch is stopped or moved first. */
-  watch(delayMs: number, fire: () => void): DeadlineWatch;
+  /** Calls `alarm` once `delayMs` have passed, unless the returned watch is stopped or moved first. */
+  watch(delayMs: number, alarm: Alarm): DeadlineWatch;
 }
+
+/** An object instead of a function spares calls a function each. */
+export type Alarm = (() => void) | { readonly onDeadline: () => void };
 
 export interface DeadlineWatch {
   stop(): void;
@@ -36,8 +39,8 @@ class WatchList implements Deadlines {
     this.#keepsAlive = keepsAlive;
   }
 
-  watch(delayMs: number, fire: () => void): DeadlineWatch {
-    const watch = new Watch(this, this.clock.monotonicMs() + delayMs, fire);
+  watch(delayMs: number, alarm: Alarm): DeadlineWatch {
+    const watch = new Watch(this, this.clock.monotonicMs() + delayMs, alarm);
     const wasEmpty = this.#first === undefined;
     watch.next = this.#first;
     if (this.#first !== undefined) this.#first.before = watch;
@@ -96,14 +99,19 @@ class Watch implements DeadlineWatch {
   /** Undefined once it has fired or was stopped. */
   list: WatchList | undefined;
   atMs: number;
-  readonly fire: () => void;
+  readonly #alarm: Alarm;
   before: Watch | undefined;
   next: Watch | undefined;
 
-  constructor(list: WatchList, atMs: number, fire: () => void) {
+  constructor(list: WatchList, atMs: number, alarm: Alarm) {
     this.list = list;
     this.atMs = atMs;
-    this.fire = fire;
+    this.#alarm = alarm;
+  }
+
+  fire(): void {
+    if (typeof this.#alarm === 'function') this.#alarm();
+    else this.#alarm.onDeadline();
   }
 
   stop(): void {

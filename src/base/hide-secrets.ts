@@ -10,7 +10,7 @@ import type { KeyRole } from './key-role.ts';
 import type { KeyReading } from './key-reader.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
 import { cutOut, redacted } from './text-mask.ts';
-import type { SecretRules, FoundSecrets, SecretWalk } from './secret-walk.ts';
+import type { FoundSecrets, SecretWalk } from './secret-walk.ts';
 import { isNameOf, announces, type Row, noRow, readSecretRow, isSetting } from './secret-row.ts';
 
 /** No pattern matches a number with fewer digits. */
@@ -20,9 +20,7 @@ const leastSecretNumber = 1e12;
 const deepestText = 6;
 
 /** The value without its secrets; the value itself if it has none. */
-export function hideSecrets(value: JsonValue, rules: SecretRules, found: FoundSecrets): JsonValue {
-  return visit({ rules, found, trail: [], textDepth: 0 }, value, 'other');
-}
+export const hideSecrets = (value: JsonValue, walk: SecretWalk): JsonValue => visit(walk, value, 'other');
 
 function visit(walk: SecretWalk, at: JsonValue, role: KeyRole): JsonValue {
   if (typeof at === 'string') return note(walk, maskOne(walk, at, role), at);
@@ -184,10 +182,13 @@ function maskOne(walk: SecretWalk, text: string, role: KeyRole): string {
   const json = maskJsonText(walk, text);
   if (json !== undefined) return json;
   const assignment = role === 'env' ? envAssignment : role === 'headers' ? headerLine : oneAssignment;
-  const [, before = '', name = '', value = ''] = assignment.exec(text) ?? [];
-  if (name !== '' && value !== '' && value !== redacted && announces(walk, name)) {
-    collectSecretLeaves(value, rules.maskText, found.secrets);
-    return `${before}${redacted}`;
+  const match = assignment.exec(text);
+  if (match !== null) {
+    const [, before = '', name = '', value = ''] = match;
+    if (name !== '' && value !== '' && value !== redacted && announces(walk, name)) {
+      collectSecretLeaves(value, rules.maskText, found.secrets);
+      return `${before}${redacted}`;
+    }
   }
   if (role === 'auth') return maskPassword(walk, text);
   return role === 'command' || role === 'argv'

@@ -19,8 +19,13 @@ export function createIds(): Ids {
   // The count begins after a letter, so that no two ids are equal whatever digits the stem ends with.
   const stem = `_${randomBytes(9).toString('base64url').replaceAll(/[-_]/g, '0')}n`;
   let count = 0;
+  const stems = new Map<string, string>();
   return {
-    next: (prefix) => prefix + stem + String(count++),
+    next(prefix) {
+      let whole = stems.get(prefix);
+      if (whole === undefined) stems.set(prefix, (whole = prefix + stem));
+      return whole + String(count++);
+    },
     secret: (prefix) => `${prefix}_${randomUUID().replaceAll('-', '')}`,
   };
 }

@@ -10,6 +10,80 @@ const mostNodes = 5_000_000;
 /** At most six written characters each: with `mostNodes` numbers this stays below the longest possible string. */
 const mostCharacters = 2 ** 26;
 
+/** A longer text, or more members, is copied by a run that counts. */
+const mostFlatMembers = 1_000;
+const longestFlatText = 4_000;
+
+/**
+ * Copies a value. Most are one object of texts, numbers and booleans: only another one needs a run with its own state.
+ * Each property is read once.
+ */
+export function copyJson(value: unknown, refuseUnsafeIntegers: boolean): JsonValue | undefined | JsonCopying {
+  if (typeof value === 'object' && value !== null && isFlatCandidate(value))
+    return copyMembers(value, refuseUnsafeIntegers);
+  const copying = new JsonCopying(refuseUnsafeIntegers);
+  const copy = copying.copy(value, '');
+  return copying.problem === undefined ? copy : copying;
+}
+
+function isFlatCandidate(source: object): boolean {
+  try {
+    return (
+      !Array.isArray(source) &&
+      isPlain(source) &&
+      typeof (source as { toJSON?: unknown }).toJSON !== 'function'
+    );
+  } catch {
+    return false;
+  }
+}
+
+function copyMembers(source: object, refuseUnsafeIntegers: boolean): JsonValue | JsonCopying {
+  const copy: { [key: string]: JsonValue } = {};
+  let copying: JsonCopying | undefined;
+  let reading = '';
+  let members = 0;
+  let characters = 0;
+  try {
+    for (const key in source) {
+      if (!Object.hasOwn(source, key)) continue;
+      reading = key;
+      const given: unknown = (source as Record<string, unknown>)[key];
+      let member: JsonValue | undefined;
+      if (copying === undefined && ++members < mostFlatMembers && isFlat(key, given, refuseUnsafeIntegers)) {
+        characters += key.length + (typeof given === 'string' ? given.length : 0);
+        member = typeof given === 'number' ? given + 0 : given; // -0 becomes 0
+      } else {
+        copying ??= new JsonCopying(refuseUnsafeIntegers, source, members, characters);
+        member = copying.copyMember(given, key);
+        if (copying.problem !== undefined) return copying;
+      }
+      if (member === undefined) continue;
+      // An assignment to this key would set the prototype of the copy.
+      if (key === '__proto__') defineMember(copy, key, member);
+      else copy[key] = member;
+    }
+    return copy;
+  } catch (thrown) {
+    copying ??= new JsonCopying(refuseUnsafeIntegers, source);
+    copying.refuseMember(thrown, reading);
+    return copying;
+  }
+}
+
+/** Is a member a scalar that no limit concerns? */
+function isFlat(
+  key: string,
+  member: unknown,
+  refuseUnsafeIntegers: boolean,
+): member is string | number | boolean | null {
+  if (key.length > longestFlatText) return false;
+  if (typeof member === 'string') return member.length <= longestFlatText;
+  if (typeof member === 'number')
+    return Number.isFinite(member) && !(refuseUnsafeIntegers && isUnsafeInteger(member));
+  return typeof member === 'boolean' || member === null;
+}
+
 /**
  * One run of `toJson`. A value without JSON form becomes undefined: omitted if there is no problem, rejected if there
  * is. Only then is the path built, from the inside out, while the calls return.
@@ -22,11 +96,29 @@ export class JsonCopying {
   /** The objects around the current one. Most values are flat, so the first object has a place of its own. */
   #outermost: object | undefined;
   #holders: object[] | undefined;
-  #nodes = 0;
-  #characters = 0;
+  #nodes: number;
+  #characters: number;
 
-  constructor(refuseUnsafeIntegers: boolean) {
+  /** `outermost`: the object around all values, of which this many values and characters are copied already. */
+  constructor(refuseUnsafeIntegers: boolean, outermost?: object, nodes = 0, characters = 0) {
     this.#refuseUnsafeIntegers = refuseUnsafeIntegers;
+    this.#outermost = outermost;
+    this.#nodes = nodes;
+    this.#characters = characters;
+  }
+
+  /** Copies a member of the outermost object. */
+  copyMember(member: unknown, key: string): JsonValue | undefined {
+    this.#countCharacters(key);
+    const copy = this.copy(member, key);
+    if (this.problem !== undefined) (this.path ??= []).push(key);
+    return copy;
+  }
+
+  /** Reading a member of the outermost object threw. */
+  refuseMember(thrown: unknown, key: string): void {
+    this.#refuseUnreadable(thrown);
+    (this.path ??= []).push(key);
   }
 
   copy(value: unknown, key: string | number): JsonValue | undefined {

@@ -9,7 +9,7 @@
 import { readTokens, readJsonText } from './json-text.ts';
 import type { JsonObject, JsonValue } from './json-value.ts';
 import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
-import { deepest, JsonCopying } from './json-copy.ts';
+import { copyJson, deepest, JsonCopying } from './json-copy.ts';
 
 export type { JsonObject, JsonPrimitive, JsonValue } from './json-value.ts';
 
@@ -51,11 +51,10 @@ export function formatPath(path: JsonPath): string {
  * properties are omitted). Rejects values that would lose something: NaN, functions, Maps and the like.
  */
 export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
-  const copying = new JsonCopying(options?.refuseUnsafeIntegers ?? false);
-  const copy = copying.copy(value, '');
-  return copying.problem === undefined
-    ? { ok: true, value: copy ?? null }
-    : { ok: false, path: copying.path?.reverse() ?? [], problem: copying.problem };
+  const copy = copyJson(value, options?.refuseUnsafeIntegers ?? false);
+  return copy instanceof JsonCopying
+    ? { ok: false, path: copy.path?.reverse() ?? [], problem: copy.problem ?? '' }
+    : { ok: true, value: copy ?? null };
 }
 
 /**

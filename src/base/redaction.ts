@@ -12,7 +12,8 @@ import { createKnownSecrets, shortestShared } from './known-secrets.ts';
 import { createKeyReader } from './key-reader.ts';
 import type { RedactionPath } from './redaction-path.ts';
 import { maskPath, parseRedactionPath, valuesAt } from './redaction-path.ts';
-import type { FoundSecrets, SecretRules } from './secret-walk.ts';
+import type { SecretRules, SecretWalk } from './secret-walk.ts';
+import { startWalk } from './secret-walk.ts';
 import { hideSecrets } from './hide-secrets.ts';
 import { addParts, collectSecretLeaves } from './secret-leaves.ts';
 import { createTextMask, redacted } from './text-mask.ts';
@@ -73,44 +74,40 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   const maskText = createTextMask(defaults, patterns);
   const maskCommand = createTextMask(defaults, patterns, { isCommand: true });
   const readKey = createKeyReader({ keyNames, keepKeys, defaults, maskText });
-  const inputRules: SecretRules = { maskText, maskCommand, readKey, byName: true };
-  const outputRules: SecretRules = { maskText, maskCommand, readKey, byName: false };
   const parsePaths = createPathReader();
-  /** Most payloads hide nothing, so the lists of one that found nothing serve for the next. */
-  let spare: FoundSecrets | undefined;
 
-  const redact = (
-    value: JsonValue,
-    rules: SecretRules,
-    paths: readonly string[] = nothing,
-    known: readonly string[] = nothing,
-  ): Redacted => {
-    const found: FoundSecrets = spare ?? { hidden: [], secrets: new Set<string>() };
-    spare = undefined;
-    const { hidden, secrets } = found;
-    let kept = hideSecrets(value, rules, found);
-    if (paths.length > 0)
-      for (const path of parsePaths(paths)) {
-        for (const leaf of valuesAt(value, path)) collectSecretLeaves(leaf, maskText, secrets);
-        kept = maskPath(kept, path, redacted, hidden);
+  const redactBy = (rules: SecretRules): Redactor['input'] => {
+    /** Most payloads hide nothing, so the walk of one that found nothing serves for the next. */
+    let spare: SecretWalk | undefined;
+    return (value, paths = nothing, known = nothing) => {
+      const walk = spare ?? startWalk(rules);
+      spare = undefined;
+      const { hidden, secrets } = walk.found;
+      let kept = hideSecrets(value, walk);
+      if (paths.length > 0)
+        for (const path of parsePaths(paths)) {
+          for (const leaf of valuesAt(value, path)) collectSecretLeaves(leaf, maskText, secrets);
+          kept = maskPath(kept, path, redacted, hidden);
+        }
+      if (secrets.size === 0 && hidden.length === 0 && known.length === 0) {
+        spare = walk;
+        return { value, hidden: nothing, repeated: nothing, secrets: nothing };
       }
-    if (secrets.size === 0 && hidden.length === 0 && known.length === 0) {
-      spare = found;
-      return { value, hidden: nothing, repeated: nothing, secrets: nothing };
-    }
-    addParts(secrets);
-    const repeated: string[] = [];
-    if (secrets.size > 0 || known.length > 0)
-      kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, repeated);
-    hidden.push(...repeated);
-    return hidden.length === 0
-      ? { value, hidden: nothing, repeated: nothing, secrets: nothing }
-      : { value: kept, hidden: [...new Set(hidden)], repeated, secrets: [...secrets] };
+      addParts(secrets);
+      const repeated: string[] = [];
+      if (secrets.size > 0 || known.length > 0)
+        kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, repeated);
+      hidden.push(...repeated);
+      return hidden.length === 0
+        ? { value, hidden: nothing, repeated: nothing, secrets: nothing }
+        : { value: kept, hidden: [...new Set(hidden)], repeated, secrets: [...secrets] };
+    };
   };
 
+  const redactOutput = redactBy({ maskText, maskCommand, readKey, byName: false });
   return {
-    input: (value, paths, known) => redact(value, inputRules, paths, known),
-    output: (value, paths) => redact(value, outputRules, paths),
+    input: redactBy({ maskText, maskCommand, readKey, byName: true }),
+    output: (value, paths) => redactOutput(value, paths),
     text: (text) => maskText(text),
   };
 }

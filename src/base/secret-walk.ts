@@ -23,6 +23,14 @@ export type FoundSecrets = {
 export type SecretWalk = {
   readonly rules: SecretRules;
   readonly found: FoundSecrets;
+  /** The keys from the root to the current value. Empty again after the walk. */
   readonly trail: (string | number)[];
   readonly textDepth: number;
 };
+
+export const startWalk = (rules: SecretRules): SecretWalk => ({
+  rules,
+  found: { hidden: [], secrets: new Set<string>() },
+  trail: [],
+  textDepth: 0,
+});

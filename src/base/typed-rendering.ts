@@ -45,19 +45,43 @@ export function isPlainJson(value: unknown, depth = 0): value is JsonValue {
 }
 
 function hasPlainContents(holder: object, depth: number): boolean {
+  if (isPlainObject(holder)) {
+    for (const key in holder)
+      if (Object.hasOwn(holder, key) && !isPlainJson((holder as Record<string, unknown>)[key], depth + 1))
+        return false;
+    return true;
+  }
   const keys = plainKeys(holder);
   if (keys === undefined) return false;
   for (const key of keys) if (!isPlainJson((holder as Record<string, unknown>)[key], depth + 1)) return false;
   return true;
 }
 
+/** The same question as `plainKeys` answers, for objects only: V8 lists symbols and names much faster than all keys. */
+const isPlainObject = (holder: object): boolean =>
+  isOrdinary(holder) &&
+  !Array.isArray(holder) &&
+  Object.getOwnPropertySymbols(holder).length === 0 &&
+  Object.getOwnPropertyNames(holder).length === countMembers(holder);
+
+function countMembers(holder: object): number {
+  let count = 0;
+  for (const key in holder) if (Object.hasOwn(holder, key)) count++;
+  return count;
+}
+
+/** Does it have the usual prototype, and no conversion of its own? */
+function isOrdinary(holder: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(holder);
+  if (Array.isArray(holder)) return prototype === Array.prototype;
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  return typeof (holder as { toJSON?: unknown }).toJSON !== 'function';
+}
+
 /** The keys of an ordinary array or object if all are texts and enumerable. Otherwise undefined. */
 function plainKeys(holder: object): readonly string[] | undefined {
+  if (!isOrdinary(holder)) return undefined;
   const isList = Array.isArray(holder);
-  const prototype: unknown = Object.getPrototypeOf(holder);
-  if (isList ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null)
-    return undefined;
-  if (!isList && typeof (holder as { toJSON?: unknown }).toJSON === 'function') return undefined;
   const keys = Reflect.ownKeys(holder);
   // The length of a list is its last key, and a list without holes has no other keys than its indexes.
   if (isList && (keys.length !== holder.length + 1 || keys.pop() !== 'length')) return undefined;

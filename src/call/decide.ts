@@ -27,6 +27,13 @@ export function decide(call: Call | undefined, command: Command, subject: Subjec
   return { ok: true, event: toEvent(call, command, subject) };
 }
 
+/** Like `decide`, for the runtime: there a refusal is a mistake of the runtime itself. */
+export function decideOrThrow(call: Call | undefined, command: Command, subject: Subject): CallEvent {
+  const refusal = refuse(call, command);
+  if (refusal !== undefined) throw new TypeError(`${command.type} of call ${subject.callId}: ${refusal}`);
+  return toEvent(call, command, subject);
+}
+
 /** The four events of every call are written out for speed: most of a call's memory is allocated here. */
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
   if (command.type === 'request') return toRequested(call, command, subject);
@@ -39,33 +46,40 @@ function toEvent(call: Call | undefined, command: Command, subject: Subject): Ca
 const causeOf = (call: Call | undefined, { origin }: Subject): string | undefined =>
   call === undefined ? origin : call.lastEventId;
 
-const toRequested = (
+function toRequested(
   call: Call | undefined,
   command: Command & { type: 'request' },
   subject: Subject,
-): ToolRequested => ({
-  id: subject.nextId(),
-  type: 'tool.requested',
-  sessionId: subject.sessionId,
-  turnId: subject.turnId,
-  callId: subject.callId,
-  at: subject.at,
-  cause: causeOf(call, subject),
-  toolName: command.toolName,
-  displayName: command.displayName,
-  mode: command.mode,
-  modeOrigin: command.modeOrigin,
-  requestedInput: command.requestedInput,
-  hidden: command.hidden,
-  requestDigest: command.requestDigest,
-  principal: command.principal,
-  provenance: command.provenance,
-  attrs: command.attrs,
-  submitted: command.submitted,
-  schemaDigest: command.schemaDigest,
-  ...(command.askedBy !== undefined && { askedBy: command.askedBy }),
-  ...(command.separateDuties !== undefined && { separateDuties: command.separateDuties }),
-});
+): ToolRequested {
+  const event: ToolRequested = {
+    id: subject.nextId(),
+    type: 'tool.requested',
+    sessionId: subject.sessionId,
+    turnId: subject.turnId,
+    callId: subject.callId,
+    at: subject.at,
+    cause: causeOf(call, subject),
+    toolName: command.toolName,
+    displayName: command.displayName,
+    mode: command.mode,
+    modeOrigin: command.modeOrigin,
+    requestedInput: command.requestedInput,
+    hidden: command.hidden,
+    requestDigest: command.requestDigest,
+    principal: command.principal,
+    provenance: command.provenance,
+    attrs: command.attrs,
+    submitted: command.submitted,
+    schemaDigest: command.schemaDigest,
+  };
+  const { askedBy, separateDuties } = command;
+  if (askedBy === undefined && separateDuties === undefined) return event;
+  return {
+    ...event,
+    ...(askedBy !== undefined && { askedBy }),
+    ...(separateDuties !== undefined && { separateDuties }),
+  };
+}
 
 const toDecided = (
   call: Call | undefined,

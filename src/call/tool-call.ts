@@ -35,6 +35,7 @@ export type ParsedArguments =
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
 const longestWord = 1_000;
+const onlySafeIntegers = { refuseUnsafeIntegers: true } as const;
 const envelopeKeys: ReadonlySet<PropertyKey> = new Set(['id', 'name', 'arguments']);
 
 /**
@@ -68,10 +69,11 @@ function readEnvelope(value: unknown): Envelope {
 function readOnce(value: object): Envelope | { readonly refusal: string } {
   if (Array.isArray(value))
     return { refusal: 'found an array: pass its calls one by one, or use turn.callAll' };
-  const keys = Reflect.ownKeys(value);
-  for (const key of keys)
-    if (!envelopeKeys.has(key))
-      return { refusal: describeUnknownKeys(keys.filter((each) => !envelopeKeys.has(each))) };
+  // V8 lists names and symbols separately with much less memory than by `Reflect.ownKeys`.
+  const keys: readonly PropertyKey[] = Object.getOwnPropertyNames(value);
+  const symbols = Object.getOwnPropertySymbols(value);
+  for (const key of keys) if (!envelopeKeys.has(key)) return refuseUnknown([...keys, ...symbols]);
+  if (symbols.length > 0) return refuseUnknown([...keys, ...symbols]);
   // Each key is read at most once, and only if the object itself has it.
   const given = value as Partial<Envelope>;
   return {
@@ -80,6 +82,10 @@ function readOnce(value: object): Envelope | { readonly refusal: string } {
     arguments: keys.includes('arguments') ? given.arguments : undefined,
   };
 }
+
+const refuseUnknown = (keys: readonly PropertyKey[]): { readonly refusal: string } => ({
+  refusal: describeUnknownKeys(keys.filter((key) => !envelopeKeys.has(key))),
+});
 
 function parseWord(key: 'id' | 'name', value: unknown): string {
   if (typeof value !== 'string' || value === '')
@@ -96,7 +102,7 @@ function parseWord(key: 'id' | 'name', value: unknown): string {
 
 function parseArguments(value: unknown): ParsedArguments {
   if (typeof value === 'string') return parseArgumentText(value);
-  const copy = toJson(value, { refuseUnsafeIntegers: true });
+  const copy = toJson(value, onlySafeIntegers);
   if (copy.ok && isJsonObject(copy.value)) return { ok: true, arguments: copy.value };
   const kept = copy.ok ? copy : toJson(value);
   return {

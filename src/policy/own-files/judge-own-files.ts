@@ -51,7 +51,8 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   const starts = [...new Set(placed.flatMap(({ paths }) => paths.map(({ names: [name = ''] }) => name)))];
   const holdsOwnName = (text: string): boolean => {
     const folded = (isPlainText.test(text) ? text : text.normalize('NFKC')).toLowerCase();
-    return starts.some((start) => folded.includes(start));
+    for (const start of starts) if (folded.includes(start)) return true;
+    return false;
   };
   const look = { holdsOwnName, roles: new Map<string, boolean>() };
   return (call) => {

@@ -5,8 +5,9 @@
  *    nothing.
  * 2. A result after the deadline is late even if no timer fired: a body that blocked the thread past its
  *    deadline did not finish in time.
- * 3. Anything that a body does after it lost the race goes to `onLate`, once.
+ * 3. Anything that a body does after it lost the race goes to `comesLate`, once.
  */
+import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
@@ -21,35 +22,34 @@ export type BodyEnd =
   | { readonly type: 'returned'; readonly value: unknown }
   | { readonly type: 'threw'; readonly error: unknown };
 
-export type AttemptBounds = {
+/** The attempt that a body belongs to. */
+export interface RunningAttempt<Judged> {
+  readonly live: ReadyCall;
+  readonly context: BodyContext;
   readonly budgetMs: number;
-  readonly idleMs: number | undefined;
-  readonly graceMs: number;
-};
+  readonly startedAtMs: number;
+  /** Judges the end of the body. Called once. */
+  judge(end: AttemptEnd): Awaitable<Judged>;
+  /** Takes anything that the body did after it lost the race. */
+  comesLate(end: BodyEnd, elapsedMs: number): void;
+}
 
-export type OnLate = (end: BodyEnd, elapsedMs: number) => void;
-
-/** Returns synchronously if the body did. */
-export function runBody(
-  live: ReadyCall,
-  context: BodyContext,
-  bounds: AttemptBounds,
-  onLate: OnLate,
-): AttemptEnd | Promise<AttemptEnd> {
-  const { clock } = live.engine;
-  const startedAtMs = clock.monotonicMs();
+/** Runs the body and has its end judged. Synchronous if both are. */
+export function runBody<Judged>(attempt: RunningAttempt<Judged>): Awaitable<Judged> {
+  const { live, context } = attempt;
+  const { tool, input, engine } = live;
   let end: BodyEnd;
   try {
-    const returned = live.tool.run(inputForTool(live.tool.input, live.input), context);
-    if (isPromiseLike(returned)) return new Race(live, context, bounds, onLate, startedAtMs).run(returned);
+    const returned = tool.run(inputForTool(tool.input, input), context);
+    if (isPromiseLike(returned)) return new Race(attempt).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {
     end = { type: 'threw', error };
   }
-  const elapsedMs = clock.monotonicMs() - startedAtMs;
-  if (elapsedMs <= bounds.budgetMs) return end;
-  onLate(end, elapsedMs);
-  return { type: 'timed_out', idle: false };
+  const elapsedMs = engine.clock.monotonicMs() - attempt.startedAtMs;
+  if (elapsedMs <= attempt.budgetMs) return attempt.judge(end);
+  attempt.comesLate(end, elapsedMs);
+  return attempt.judge({ type: 'timed_out', idle: false });
 }
 
 /** Reading a foreign promise runs foreign code, which may throw. */
@@ -61,87 +61,92 @@ function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   }
 }
 
-class Race {
-  readonly #live: ReadyCall;
-  readonly #context: BodyContext;
-  readonly #bounds: AttemptBounds;
-  readonly #onLate: OnLate;
-  readonly #startedAtMs: number;
-  #tell: ((end: AttemptEnd) => void) | undefined;
+class Race<Judged> {
+  readonly #attempt: RunningAttempt<Judged>;
+  #reply: PromiseWithResolvers<Judged> | undefined = Promise.withResolvers<Judged>();
   #body: Promise<void> | undefined;
   #deadline: DeadlineWatch | undefined;
   #idle: DeadlineWatch | undefined;
   #grace: DeadlineWatch | undefined;
 
-  constructor(
-    live: ReadyCall,
-    context: BodyContext,
-    bounds: AttemptBounds,
-    onLate: OnLate,
-    startedAtMs: number,
-  ) {
-    this.#live = live;
-    this.#context = context;
-    this.#bounds = bounds;
-    this.#onLate = onLate;
-    this.#startedAtMs = startedAtMs;
+  constructor(attempt: RunningAttempt<Judged>) {
+    this.#attempt = attempt;
   }
 
-  run(returned: PromiseLike<unknown>): Promise<AttemptEnd> {
-    const { deadlines, clock } = this.#live.engine;
-    const { budgetMs, idleMs } = this.#bounds;
-    return new Promise((resolve) => {
-      this.#tell = resolve;
-      // A body may have worked for a while before its first wait.
-      const leftMs = Math.max(0, this.#startedAtMs + budgetMs - clock.monotonicMs());
-      this.#deadline = deadlines.watch(leftMs, () => this.#timeOut(false));
-      if (idleMs !== undefined) {
-        this.#idle = deadlines.watch(idleMs, () => this.#timeOut(true));
-        this.#context.onProgress = () => this.#idle?.move(idleMs);
-      }
-      this.#live.signals.onCancel = () => this.#cancel();
-      this.#body = promiseOf(returned).then(
-        (value) => this.#end({ type: 'returned', value }),
-        (error: unknown) => this.#end({ type: 'threw', error }),
-      );
-      // Cancelled between its intent and its first step: the body must still see the aborted signal.
-      if (this.#live.signals.cancelled !== undefined) this.#cancel();
-    });
+  run(returned: PromiseLike<unknown>): Promise<Judged> {
+    const { live, context, startedAtMs, budgetMs } = this.#attempt;
+    const { engine, signals, tool } = live;
+    const { promise } = this.#reply as PromiseWithResolvers<Judged>; // no end yet
+    // A body may have worked for a while before its first wait.
+    const leftMs = Math.max(0, startedAtMs + budgetMs - engine.clock.monotonicMs());
+    this.#deadline = engine.deadlines.watch(leftMs, this);
+    const { idleTimeoutMs } = tool;
+    if (idleTimeoutMs !== undefined) {
+      this.#idle = engine.deadlines.watch(idleTimeoutMs, () => this.#timeOut(true));
+      context.onProgress = () => this.#idle?.move(idleTimeoutMs);
+    }
+    signals.running = this;
+    this.#body = promiseOf(returned).then(
+      (value) => this.#end({ type: 'returned', value }),
+      (error: unknown) => this.#end({ type: 'threw', error }),
+    );
+    // Cancelled between its intent and its first step: the body must still see the aborted signal.
+    if (signals.cancelled !== undefined) this.cancel();
+    return promise;
   }
 
-  #decide(end: AttemptEnd): void {
-    const tell = this.#tell;
-    this.#tell = undefined;
-    this.#context.over = true;
-    this.#context.onProgress = undefined;
-    this.#live.signals.onCancel = undefined;
+  /** Decides the race. Undefined if it was decided before. */
+  #decide(): PromiseWithResolvers<Judged> | undefined {
+    const reply = this.#reply;
+    const { live, context } = this.#attempt;
+    this.#reply = undefined;
+    context.over = true;
+    context.onProgress = undefined;
+    live.signals.running = undefined;
     this.#deadline?.stop();
     this.#idle?.stop();
     this.#grace?.stop();
-    tell?.(end);
+    return reply;
+  }
+
+  #tell(reply: PromiseWithResolvers<Judged> | undefined, end: AttemptEnd): void {
+    try {
+      reply?.resolve(this.#attempt.judge(end));
+    } catch (error) {
+      reply?.reject(error);
+    }
   }
 
   #end(end: BodyEnd): void {
-    const elapsedMs = this.#live.engine.clock.monotonicMs() - this.#startedAtMs;
-    if (this.#tell !== undefined && elapsedMs <= this.#bounds.budgetMs) return this.#decide(end);
-    if (this.#tell !== undefined) this.#decide({ type: 'timed_out', idle: false });
-    this.#onLate(end, elapsedMs);
+    const { live, startedAtMs, budgetMs } = this.#attempt;
+    const elapsedMs = live.engine.clock.monotonicMs() - startedAtMs;
+    const isFirst = this.#reply !== undefined;
+    if (isFirst && elapsedMs <= budgetMs) return this.#tell(this.#decide(), end);
+    if (isFirst) this.#tell(this.#decide(), { type: 'timed_out', idle: false });
+    this.#attempt.comesLate(end, elapsedMs);
   }
 
   #timeOut(idle: boolean): void {
-    if (this.#tell === undefined) return;
-    this.#decide({ type: 'timed_out', idle });
-    this.#context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
+    if (this.#reply === undefined) return;
+    const reply = this.#decide();
+    this.#attempt.context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
     this.#outlive();
+    this.#tell(reply, { type: 'timed_out', idle });
   }
 
-  #cancel(): void {
-    const reason = this.#live.signals.cancelled ?? 'cancelled';
-    this.#context.abort(new DOMException(reason, 'AbortError'));
-    this.#grace = this.#live.engine.deadlines.watch(this.#bounds.graceMs, () => {
-      if (this.#tell === undefined) return;
-      this.#decide({ type: 'cancelled', reason });
+  onDeadline(): void {
+    this.#timeOut(false);
+  }
+
+  cancel(): void {
+    const { live, context } = this.#attempt;
+    const reason = live.signals.cancelled ?? 'cancelled';
+    context.abort(new DOMException(reason, 'AbortError'));
+    this.#grace = live.engine.deadlines.watch(live.engine.cancelGraceMs, () => {
+      if (this.#reply === undefined) return;
+      const reply = this.#decide();
       this.#outlive();
+      this.#tell(reply, { type: 'cancelled', reason });
     });
   }
 
@@ -149,7 +154,7 @@ class Race {
   #outlive(): void {
     const body = this.#body;
     if (body === undefined) return;
-    const { stragglers } = this.#live.engine;
+    const { stragglers } = this.#attempt.live.engine;
     stragglers.add(body);
     void body.finally(() => stragglers.delete(body));
   }

@@ -47,6 +47,7 @@ export type AttemptFacts = {
 };
 
 const longestError = 4_000;
+const noFiles: readonly never[] = Object.freeze([]);
 
 export function succeed(
   live: ReadyCall,
@@ -59,7 +60,7 @@ export function succeed(
   const content = JSON.stringify(kept);
   if (content.length > (tool.inlineLimit ?? engine.inlineLimit) || facts.context.attachments.length > 0)
     return setAside(live, kept, content, toolMade, facts);
-  return inline(live, kept, content, toolMade, facts, []);
+  return inline(live, kept, content, toolMade, facts, noFiles);
 }
 
 function inline(

@@ -1,10 +1,10 @@
 /** One attempt of a call, from its body to the judgement of the result. */
+import type { Awaitable } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
 import { cutText } from '../../base/cut-text.ts';
-import type { AttemptEnd, BodyEnd } from '../attempt/attempt.ts';
-import { runBody } from '../attempt/attempt.ts';
+import type { AttemptEnd, BodyEnd, RunningAttempt } from '../attempt/attempt.ts';
 import { BodyContext } from '../attempt/body-context.ts';
 import type { StartedCall } from '../state/call-stages.ts';
 import { modelNote } from '../state/call-stages.ts';
@@ -19,61 +19,57 @@ import { fail } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { redactSideOutput, ruleLines, ruleTargets } from '../attempt/redact-side-output.ts';
-import { unjudged } from '../settle/settle.ts';
+import { noAttempt, unjudged } from '../settle/settle.ts';
 import type { AttemptTerms } from './retry-attempt.ts';
 import { unknownEnd } from '../settle/unavailable.ts';
 import { within } from '../../base/within.ts';
 
 const none: readonly never[] = Object.freeze([]);
 
-export class AttemptRun {
-  readonly #live: StartedCall;
-  readonly #terms: AttemptTerms;
-  readonly #attempt: number;
-  readonly #context: BodyContext;
-  #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] = [];
+/** Retries or settles a judged attempt. */
+type Conclude = (run: AttemptRun, judgement: Judgement) => Awaitable<ToolOutcome>;
+
+export class AttemptRun implements RunningAttempt<ToolOutcome> {
+  readonly live: StartedCall;
+  readonly terms: AttemptTerms;
+  readonly context: BodyContext;
+  /** A person was asked, so the deadline of the turn does not bound the call. */
+  readonly deadlineLifted: boolean;
+  readonly #conclude: Conclude;
+  readonly startedAtMs: number;
+  #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] | undefined;
   #isOver = false;
   #abandoned = false;
-  #startedAtMs = 0;
 
-  constructor(live: StartedCall, terms: AttemptTerms) {
-    this.#live = live;
-    this.#terms = terms;
-    this.#attempt = live.journal.call?.attempt ?? 1;
-    this.#context = new BodyContext(live, this.#attempt, live.toolKey);
+  constructor(live: StartedCall, terms: AttemptTerms, deadlineLifted: boolean, conclude: Conclude) {
+    this.live = live;
+    this.terms = terms;
+    this.deadlineLifted = deadlineLifted;
+    this.context = new BodyContext(live, live.journal.call?.attempt ?? 1, live.toolKey);
+    this.#conclude = conclude;
+    this.startedAtMs = live.engine.clock.monotonicMs();
   }
 
-  /** Runs the body and judges its end. Synchronous if both are. */
-  runAndJudge(): Judgement | Promise<Judgement> {
-    const live = this.#live;
-    const context = this.#context;
-    const { engine, tool } = live;
-    const { budgetMs } = this.#terms;
-    this.#startedAtMs = engine.clock.monotonicMs();
-    const ended = runBody(
-      live,
-      context,
-      { budgetMs, idleMs: tool.idleTimeoutMs, graceMs: engine.cancelGraceMs },
-      (end, elapsedMs) => this.#comesLate(end, elapsedMs),
-    );
-    return ended instanceof Promise ? ended.then((end) => this.#judge(end)) : this.#judge(ended);
+  get budgetMs(): number {
+    return this.terms.budgetMs;
   }
 
-  #judge(bodyEnd: AttemptEnd): Judgement | Promise<Judgement> {
-    const live = this.#live;
-    const context = this.#context;
+  judge(bodyEnd: AttemptEnd): Awaitable<ToolOutcome> {
+    const { live, context } = this;
     const { clock } = live.engine;
     context.over = true;
-    const elapsedMs = Math.round(clock.monotonicMs() - this.#startedAtMs);
+    const elapsedMs = Math.round(clock.monotonicMs() - this.startedAtMs);
     const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
     const facts: AttemptFacts = {
       remarks: new AttemptRemarks(live.notes),
       context,
       elapsedMs,
-      deadlineMs: wasIdle ? clock.now() : this.#terms.deadlineMs,
+      deadlineMs: wasIdle ? clock.now() : this.terms.deadlineMs,
     };
     const judged = judgeEnd(live, bodyEnd, facts);
-    return judged instanceof Promise ? this.#inTime(bodyEnd, judged, facts) : judged;
+    return judged instanceof Promise
+      ? this.#inTime(bodyEnd, judged, facts).then((judgement) => this.#conclude(this, judgement))
+      : this.#conclude(this, judged);
   }
 
   /**
@@ -82,8 +78,8 @@ export class AttemptRun {
    * as late.
    */
   async #inTime(end: AttemptEnd, judged: Promise<Judgement>, facts: AttemptFacts): Promise<Judgement> {
-    const live = this.#live;
-    const leftMs = this.#terms.budgetMs - facts.elapsedMs;
+    const live = this.live;
+    const leftMs = this.terms.budgetMs - facts.elapsedMs;
     const graceMs = end.type === 'returned' || end.type === 'threw' ? judgementGraceMs : storingGraceMs;
     const tooLong = Promise.withResolvers<undefined>();
     const watch = live.engine.deadlines.watch(Math.max(leftMs, graceMs), () => tooLong.resolve(undefined));
@@ -99,15 +95,16 @@ export class AttemptRun {
     }
     judged.catch(() => undefined);
     this.#abandoned = true;
-    if (end.type === 'returned' || end.type === 'threw') this.#comesLate(end, facts.elapsedMs);
+    if (end.type === 'returned' || end.type === 'threw') this.comesLate(end, facts.elapsedMs);
     return outOfTime(live, end, facts);
   }
 
   /** Data that is recorded in addition to the outcome. If rules do not judge it in time, it is left out. */
   collectRecord({ outcome }: Judgement): AttemptRecord | Promise<AttemptRecord> {
-    const { targets, lines, partial, chargedMicros } = this.#context;
-    const costMicros = (chargedMicros ?? this.#terms.costMicros) + this.#terms.lostCostMicros;
-    const nothing: AttemptRecord = { costMicros, reached: none, log: none, payloadExtras: undefined };
+    const { targets, lines, partial, chargedMicros } = this.context;
+    const costMicros = (chargedMicros ?? this.terms.costMicros) + this.terms.lostCostMicros;
+    const nothing: AttemptRecord =
+      costMicros === 0 ? noAttempt : { costMicros, reached: none, log: none, payloadExtras: undefined };
     // Rules that did not judge the result in time are not asked about the side output.
     if (this.#abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
@@ -115,9 +112,9 @@ export class AttemptRun {
   }
 
   async #collectSlowly(outcome: ToolOutcome, nothing: AttemptRecord): Promise<AttemptRecord> {
-    const live = this.#live;
+    const live = this.live;
     const { engine } = live;
-    const leftMs = this.#terms.budgetMs - (engine.clock.monotonicMs() - this.#startedAtMs);
+    const leftMs = this.terms.budgetMs - (engine.clock.monotonicMs() - this.startedAtMs);
     const ruled = this.#redactSideOutput(outcome);
     const kept = await within(engine, Math.max(leftMs, judgementGraceMs), ruled, undefined);
     if (kept !== undefined) return { ...nothing, ...kept };
@@ -129,8 +126,8 @@ export class AttemptRun {
   }
 
   async #redactSideOutput(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
-    const { targets, lines, partial } = this.#context;
-    const live = this.#live;
+    const { targets, lines, partial } = this.context;
+    const live = this.live;
     // Failures and timeouts have their own extras.
     const kept =
       partial !== undefined && !outcomeIsError(outcome) ? await redactSideOutput(live, partial) : undefined;
@@ -144,13 +141,14 @@ export class AttemptRun {
   /** The end is stored: anything that the body returned meanwhile or returns from now on is late. */
   over(): void {
     this.#isOver = true;
-    for (const { end, elapsedMs } of this.#late) this.#comesLate(end, elapsedMs);
-    this.#late = [];
+    const late = this.#late;
+    this.#late = undefined;
+    if (late !== undefined) for (const { end, elapsedMs } of late) this.comesLate(end, elapsedMs);
   }
 
-  #comesLate(end: BodyEnd, elapsedMs: number): void {
-    if (this.#isOver) appendLate(this.#live, end, elapsedMs, this.#attempt);
-    else this.#late.push({ end, elapsedMs });
+  comesLate(end: BodyEnd, elapsedMs: number): void {
+    if (this.#isOver) appendLate(this.live, end, elapsedMs, this.context.attempt);
+    else (this.#late ??= []).push({ end, elapsedMs });
   }
 }
 

@@ -9,6 +9,9 @@ import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
 import type { EntryExtra } from '../state/call-journal.ts';
+import { runBody } from '../attempt/attempt.ts';
+import type { Judgement } from '../attempt/judgement.ts';
+import type { AttemptRecord } from '../state/unkept-end.ts';
 import { AttemptRun } from './attempt-run.ts';
 import { awaitReport } from '../handoff/await-report.ts';
 import { isTaken } from '../host/budget.ts';
@@ -108,7 +111,7 @@ function begin(live: JudgedCall, deadlineLifted: boolean, undecided: number): Aw
     deadlineMs,
     mayRerun: tool.mayRerun,
     handoff: tool.handoff,
-    ...(live.workflowSteps.length > 0 && { stages: stagesOf(live) }),
+    stages: live.workflowSteps.length === 0 ? none : stagesOf(live),
     reserved: reservedBy(live),
   });
   if (grantIsPast(live)) {
@@ -121,20 +124,47 @@ function begin(live: JudgedCall, deadlineLifted: boolean, undecided: number): Aw
     : attempt(live, terms, deadlineLifted);
 }
 
-async function beginWithIntent(
+function beginWithIntent(
   live: JudgedCall,
   terms: AttemptTerms,
   deadlineLifted: boolean,
   undecided: number,
+): Awaitable<ToolOutcome | Moved> {
+  const ready = beforeIntent(live.engine);
+  return isPromiseLike(ready)
+    ? ready.then(() => storeIntent(live, terms, deadlineLifted, undecided))
+    : storeIntent(live, terms, deadlineLifted, undecided);
+}
+
+function storeIntent(
+  live: JudgedCall,
+  terms: AttemptTerms,
+  deadlineLifted: boolean,
+  undecided: number,
+): Awaitable<ToolOutcome | Moved> {
+  const appending = live.journal.flush(intentOf(live));
+  return isPromiseLike(appending)
+    ? appending.then((result) => goOn(live, terms, deadlineLifted, undecided, result))
+    : goOn(live, terms, deadlineLifted, undecided, appending);
+}
+
+const goOn = (
+  live: JudgedCall,
+  terms: AttemptTerms,
+  deadlineLifted: boolean,
+  undecided: number,
+  result: AppendResult,
+): Awaitable<ToolOutcome | Moved> =>
+  result.status === 'appended' ? attempt(live, terms, deadlineLifted) : refuseIntent(live, undecided, result);
+
+async function refuseIntent(
+  live: JudgedCall,
+  undecided: number,
+  result: Exclude<AppendResult, { status: 'appended' }>,
 ): Promise<ToolOutcome | Moved> {
   const { journal } = live;
-  const ready = beforeIntent(live.engine);
-  if (isPromiseLike(ready)) await ready;
-  const appending = journal.flush(intentOf(live));
-  const intent = await takeIntent(live, isPromiseLike(appending) ? await appending : appending);
+  const intent = await takeRefusal(live, result);
   switch (intent.type) {
-    case 'appended':
-      return attempt(live, terms, deadlineLifted);
     case 'overtaken':
       return overtaken(live);
     case 'moved':
@@ -145,6 +175,8 @@ async function beginWithIntent(
       return end({ ...live, passages: [], ...intent.found }, intent.stop);
   }
 }
+
+const none: readonly never[] = Object.freeze([]);
 
 /** The shares to reserve, and the counts that the end of the call adds. */
 const reservedBy = ({ shares, counted }: JudgedCall): readonly ReservedShare[] =>
@@ -200,9 +232,8 @@ const needsIntent = ({ tool, shares, claimKey, journal, grant, takenOver }: Judg
   journal.isMoving ||
   grant !== undefined;
 
-type Intent =
-  /** The body may run. */
-  | { readonly type: 'appended' }
+/** What the ledger's refusal of an intent means. */
+type Refusal =
   /** Another process has changed the call. */
   | { readonly type: 'overtaken' }
   | Moved
@@ -212,23 +243,25 @@ type Intent =
 const intentOf = (live: JudgedCall): EntryExtra => {
   const { claimKey, shares, input, supersedes, grant } = live;
   return {
-    ...(shares.length > 0 && { reserve: shares }),
-    ...(claimKey !== undefined && {
-      claim: {
-        key: claimKey,
-        inputDigest: input.effective.digest,
-        ...(supersedes !== undefined && { supersedes }),
-      },
-    }),
-    ...(grant !== undefined && { guards: [grant.guard] }),
-    ...sealInput(live),
+    reserve: shares.length > 0 ? shares : undefined,
+    claim:
+      claimKey === undefined
+        ? undefined
+        : {
+            key: claimKey,
+            inputDigest: input.effective.digest,
+            ...(supersedes !== undefined && { supersedes }),
+          },
+    guards: grant === undefined ? undefined : [grant.guard],
+    sealed: sealInput(live),
   };
 };
 
-function takeIntent(live: JudgedCall, result: AppendResult): Awaitable<Intent> {
+function takeRefusal(
+  live: JudgedCall,
+  result: Exclude<AppendResult, { status: 'appended' }>,
+): Awaitable<Refusal> {
   switch (result.status) {
-    case 'appended':
-      return appended;
     case 'conflict':
       return { type: 'overtaken' };
     case 'displaced':
@@ -242,9 +275,7 @@ function takeIntent(live: JudgedCall, result: AppendResult): Awaitable<Intent> {
   }
 }
 
-const appended: Intent = Object.freeze({ type: 'appended' });
-
-async function exhausted(live: JudgedCall, counter: string, used: number): Promise<Intent> {
+async function exhausted(live: JudgedCall, counter: string, used: number): Promise<Refusal> {
   const share = live.shares.find((each) => each.counter === counter);
   if (share === undefined)
     throw new TypeError(`The ledger refused a reservation that the entry does not have: ${counter}`);
@@ -255,7 +286,11 @@ async function exhausted(live: JudgedCall, counter: string, used: number): Promi
   return { type: 'refused', stop, found: { rules: [...live.rules, mark] } };
 }
 
-async function claimed(live: JudgedCall, claimKey: string | undefined, holder: ClaimHolder): Promise<Intent> {
+async function claimed(
+  live: JudgedCall,
+  claimKey: string | undefined,
+  holder: ClaimHolder,
+): Promise<Refusal> {
   const verdict = claimKey === undefined ? undefined : await meetHolder(live, claimKey, holder);
   if (verdict?.type === 'stopped') return { type: 'refused', stop: verdict.stop, found: verdict.found };
   // Between the gate and the claim, the key was released or needs a person. A repeat of the same call finds
@@ -321,37 +356,51 @@ export async function endAsFailed(live: EndedCall, failed: ToolResponded): Promi
   return (await keepEnd(live, judgement, recordOf(failed))) ? judgement.outcome : undefined;
 }
 
-const noNext: NextAttempt = Object.freeze({ type: 'none' });
-
-async function attempt(
+function attempt(
   ready: ReadyCall & BoundKey,
-  first: AttemptTerms,
+  terms: AttemptTerms,
   deadlineLifted: boolean,
-): Promise<ToolOutcome> {
-  const { tool, turn, services } = ready;
-  const resourceKeys = resourceKeysOf(tool, () => inputForTool(tool.input, ready.input));
-  let live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
+): Awaitable<ToolOutcome> {
+  const { tool, turn } = ready;
+  const resourceKeys =
+    tool.resourceKeys === undefined
+      ? undefined
+      : resourceKeysOf(tool, () => inputForTool(tool.input, ready.input));
+  const live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
   if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
   if (tool.handoff) return awaitReport(live);
-  for (let terms = first; ;) {
-    const run = new AttemptRun(live, terms);
-    const judging = run.runAndJudge();
-    const judgement = judging instanceof Promise ? await judging : judging;
-    const collecting = run.collectRecord(judgement);
-    const record = collecting instanceof Promise ? await collecting : collecting;
-    const next: NextAttempt =
-      services.behaviors.anyRetries && outcomeIsError(judgement.outcome)
-        ? await retryAttempt(live, judgement, record, deadlineLifted, () => run.over())
-        : noNext;
-    if (next.type === 'none') {
-      const settling = settle(live, judgement, record);
-      const outcome = isPromiseLike(settling) ? await settling : settling;
-      run.over();
-      return outcome;
-    }
-    run.over();
-    if (next.type === 'overtaken') return overtaken(live);
-    terms = next.terms;
-    live = { ...live, ...next.live };
-  }
+  return runBody(new AttemptRun(live, terms, deadlineLifted, conclude));
+}
+
+/** Settles the call with a judged attempt, or retries it. Synchronous if the ledger is. */
+function conclude(run: AttemptRun, judgement: Judgement): Awaitable<ToolOutcome> {
+  const { live } = run;
+  const record = run.collectRecord(judgement);
+  if (record instanceof Promise || (live.services.behaviors.anyRetries && outcomeIsError(judgement.outcome)))
+    return concludeSlowly(run, judgement, record);
+  const settling = settle(live, judgement, record);
+  if (isPromiseLike(settling)) return settling.then((outcome) => over(run, outcome));
+  return over(run, settling);
+}
+
+function over(run: AttemptRun, outcome: ToolOutcome): ToolOutcome {
+  run.over();
+  return outcome;
+}
+
+async function concludeSlowly(
+  run: AttemptRun,
+  judgement: Judgement,
+  collecting: Awaitable<AttemptRecord>,
+): Promise<ToolOutcome> {
+  const { live, deadlineLifted } = run;
+  const record = await collecting;
+  const next: NextAttempt =
+    live.services.behaviors.anyRetries && outcomeIsError(judgement.outcome)
+      ? await retryAttempt(live, judgement, record, deadlineLifted, () => run.over())
+      : { type: 'none' };
+  if (next.type === 'none') return over(run, await settle(live, judgement, record));
+  run.over();
+  if (next.type === 'overtaken') return overtaken(live);
+  return runBody(new AttemptRun({ ...live, ...next.live }, next.terms, deadlineLifted, conclude));
 }

@@ -35,7 +35,9 @@ function findLoop({ tool, turn, input, engine, policy }: ReadyCall): Stop | unde
   const repeats = turn.recent.countRepeats(tool.name, digest);
   if (repeats >= limitOf(tool))
     return loop(`The last ${repeats} calls were this one and ended alike; another would too.`);
-  for (const { toolNames, count } of turn.recent.findRounds(tool.name, digest)) {
+  const rounds = turn.recent.findRounds(tool.name, digest);
+  if (rounds.length === 0) return undefined;
+  for (const { toolNames, count } of rounds) {
     // A round that contains a polling read is allowed as often as that read: the highest limit of the round
     // applies.
     const limits = toolNames.map((name) => limitOf(engine.toolFor(name, policy)));

@@ -13,16 +13,19 @@ import { clean } from '../input/clean.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
 import { copyOf } from '../input/input-for-tool.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
+import { unchangedInput } from '../input/prepared-input.ts';
+import { isUnchanged } from '../input/read-output.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { alteredStop } from '../state/altered-stop.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
-import { withInput } from '../state/call-stages.ts';
 import type { Stop } from '../state/gate.ts';
 
 /** A call whose tool is resolved. */
 export type ResolvedCall = AcceptedCall & { readonly tool: AnyTool };
 
-export type Validated = { readonly type: 'ready'; readonly live: ReadyCall } | Stop;
+/** What the validation adds to a call, or why it stops. */
+export type Validated = ({ readonly type: 'ready' } & ValidInput) | Stop;
+export type ValidInput = Pick<ReadyCall, 'input' | 'notes'>;
 
 /**
  * Does the input match the schema: as it is, coerced by the listed rules, or repaired? From here on the input
@@ -31,8 +34,8 @@ export type Validated = { readonly type: 'ready'; readonly live: ReadyCall } | S
 export function validate(live: ResolvedCall): Awaitable<Validated> {
   const { request, tool, engine } = live;
   const { input } = request;
-  const tries: RepairTries = { count: 0 };
   if (!input.ok) {
+    const tries: RepairTries = { count: 0 };
     const mayMend = tool.coerce ?? engine.coerce;
     const mended = mayMend && typeof input.raw === 'string' ? readLenientJson(input.raw, 'json') : undefined;
     return mended?.ok === true && isJsonObject(mended.value)
@@ -40,13 +43,15 @@ export function validate(live: ResolvedCall): Awaitable<Validated> {
       : repair(live, tries, { input: input.raw, issues: [{ path: [], message: input.problem }] });
   }
   const { arguments: given } = input;
-  if (namesArtifact(given)) return judge(live, tries, given, []);
+  if (namesArtifact(given)) return judge(live, { count: 0 }, given, []);
   const { input: schema } = tool;
   // A validator may change its argument.
   const result = schema.check(schema.keepsValue === true ? given : copyOf(given));
-  if ('then' in result || !result.ok) return judge(live, tries, given, []);
+  if ('then' in result || !result.ok) return judge(live, { count: 0 }, given, []);
+  if (isUnchanged(schema, given, result.value))
+    return { type: 'ready', input: unchangedInput(given, live.requested), notes: noNotes };
   const accepted = { accepted: given, checked: given, output: result.value, artifacts: [] };
-  return take(live, tries, prepare(placeOf(live), requestedOf(live), accepted, []), given, []);
+  return take(live, { count: 0 }, prepare(placeOf(live), requestedOf(live), accepted, []), given, []);
 }
 
 const placeOf = ({ engine, tool, sessionId, facts }: ResolvedCall): Parameters<typeof prepare>[0] => ({
@@ -86,7 +91,7 @@ function take(
       ? repair(live, tries, { input, issues: accepted.issues })
       : refuseInput(live, accepted.issues);
   }
-  return { type: 'ready', live: toReady(live, accepted.prepared, earlier) };
+  return toReady(live, accepted.prepared, earlier);
 }
 
 const alteredArtifact =
@@ -94,16 +99,17 @@ const alteredArtifact =
 
 const noNotes: readonly string[] = Object.freeze([]);
 
-function toReady(live: ResolvedCall, prepared: PreparedInput, earlier: readonly InputChange[]): ReadyCall {
-  const ready = withInput(live, live.tool, prepared, noNotes);
-  if (earlier.length === 0 && prepared.changes.length === 0) return ready;
+function toReady(live: ResolvedCall, prepared: PreparedInput, earlier: readonly InputChange[]): Validated {
+  if (earlier.length === 0 && prepared.changes.length === 0)
+    return { type: 'ready', input: prepared, notes: noNotes };
+  live.secrets.ofInput = prepared.effective.secrets;
   // A path consists of keys, and a key may contain a secret.
   const changes = [...earlier, ...prepared.changes].map(({ path, rule }) => ({
-    path: clean(ready, path),
+    path: clean(live, path),
     rule,
   }));
   const note = `Arguments were mended before the call: ${changes.map(({ path, rule }) => `${path} (${rule})`).join(', ')}.`;
-  return { ...ready, input: { ...prepared, changes }, notes: [note] };
+  return { type: 'ready', input: { ...prepared, changes }, notes: [note] };
 }
 
 async function repair(

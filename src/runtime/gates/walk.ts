@@ -4,19 +4,20 @@
  */
 import type { Awaitable } from '../../base/json.ts';
 import type { GatePassage } from '../../call/event.ts';
-import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { Findings, JudgedCall, Passage, ReadyCall, StoppedCall } from '../state/call-stages.ts';
-import { nothingFound, toJudged } from '../state/call-stages.ts';
+import { nothingFound, toJudged, withInput } from '../state/call-stages.ts';
+import { judgedInput } from '../input/judged-input.ts';
 import type { Gate, Stop, Verdict, Walked } from '../state/gate.ts';
 import { entryGates } from './gates.ts';
 import { cancelStop, waitUnlessEnded } from './wait-unless-ended.ts';
-import type { ResolvedCall, Validated } from './validate.ts';
+import type { ResolvedCall, Validated, ValidInput } from './validate.ts';
 import { validate } from './validate.ts';
 
 /** Result of the entry: a call with a tool and an accepted input, or the reason why it stops. */
 export type Entered =
-  | { readonly type: 'ready'; readonly live: ReadyCall; readonly passages: readonly GatePassage[] }
+  | { readonly type: 'ready'; readonly valid: ValidInput; readonly passages: readonly GatePassage[] }
   | { readonly type: 'stopped'; readonly stop: Stop; readonly live: StoppedCall };
 
 const none: readonly never[] = Object.freeze([]);
@@ -42,9 +43,14 @@ async function enterSlowly(live: AcceptedCall, answer: PromiseLike<Validated>): 
 function entered(live: AcceptedCall, answer: Validated, passages: readonly GatePassage[]): Entered {
   if (answer.type !== 'ready') return stoppedAt(live, answer, 'validate', passages);
   const { cancelled } = live.signals;
-  return cancelled === undefined
-    ? { type: 'ready', live: answer.live, passages }
-    : stoppedAt(answer.live, cancelStop(cancelled), 'validate', passages);
+  if (cancelled === undefined) return { type: 'ready', valid: answer, passages };
+  const { tool } = live as ResolvedCall; // see `enter`
+  return stoppedAt(
+    withInput(live, tool, answer.input, answer.notes),
+    cancelStop(cancelled),
+    'validate',
+    passages,
+  );
 }
 
 const stoppedAt = (
@@ -59,9 +65,19 @@ export type WalkedAll = Walked | Extract<Entered, { type: 'stopped' }>;
 
 /** Runs the entry, then the gates. Stays synchronous while every gate does. */
 export function walkAll(live: AcceptedCall, gates: readonly Gate[]): Awaitable<WalkedAll> {
-  return whenReady(enter(live), (found): Awaitable<WalkedAll> =>
-    found.type === 'stopped' ? found : walk(found.live, gates, nothingFound, { passages: found.passages }),
-  );
+  const found = enter(live);
+  return isPromiseLike(found)
+    ? found.then((entry) => walkEntered(live, entry, gates))
+    : walkEntered(live, found, gates);
+}
+
+function walkEntered(live: AcceptedCall, found: Entered, gates: readonly Gate[]): Awaitable<WalkedAll> {
+  if (found.type === 'stopped') return found;
+  const { input, notes } = found.valid;
+  const { tool } = live as ResolvedCall; // see `enter`
+  live.secrets.ofInput = input.effective.secrets;
+  const draft = toJudged(live, tool, input, judgedInput(input), notes, nothingFound, found.passages);
+  return pass(draft, gates, false);
 }
 
 /** Changed only inside `walk`. Gates return what they found. */
@@ -74,7 +90,12 @@ export function walk(
   known: Findings,
   { passages = none, deadlineLifted = false }: Partial<Pick<Passage, 'passages'>> & WalkTerms = {},
 ): Awaitable<Walked> {
-  const draft: Draft = toJudged(live, known, passages);
+  const { tool, input, judged, notes } = live;
+  return pass(toJudged(live, tool, input, judged, notes, known, passages), gates, deadlineLifted);
+}
+
+/** `draft`: a new object, which no other code has yet. */
+function pass(draft: Draft, gates: readonly Gate[], deadlineLifted: boolean): Awaitable<Walked> {
   for (let at = 0; at < gates.length; at++) {
     const gate = gates[at] as Gate;
     const answer = gate.check(draft);

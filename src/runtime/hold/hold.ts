@@ -76,7 +76,7 @@ export async function hold(live: JudgedCall): Promise<CallReply | HeldHere | Mov
     schemaDigest: tool.schemaDigest,
     ...(comparison !== undefined && { comparison }),
   });
-  const { status } = await journal.flush(sealInput(live));
+  const { status } = await journal.flush({ sealed: sealInput(live) });
   if (status === 'moved') {
     journal.rewind(undecided);
     return moved;

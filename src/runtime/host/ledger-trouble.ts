@@ -17,8 +17,7 @@ export function reportTrouble(ledger: Ledger): Ledger {
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
     (...input: Input): Awaitable<Output> => {
       try {
-        const answer = method(...input);
-        return isPromiseLike(answer) ? answer.then(undefined, raise) : answer;
+        return orRaise(method(...input));
       } catch (error) {
         return raise(error);
       }
@@ -27,8 +26,21 @@ export function reportTrouble(ledger: Ledger): Ledger {
     ledger;
   return {
     journal: {
-      append: reporting((entry) => journal.append(entry)),
-      readCall: reporting((sessionId, callId, lookUp) => journal.readCall(sessionId, callId, lookUp)),
+      // Every call uses these two and the two marked below, so they are written out: a list of arguments is garbage.
+      append(entry) {
+        try {
+          return orRaise(journal.append(entry));
+        } catch (error) {
+          return raise(error);
+        }
+      },
+      readCall(sessionId, callId, lookUp) {
+        try {
+          return orRaise(journal.readCall(sessionId, callId, lookUp));
+        } catch (error) {
+          return raise(error);
+        }
+      },
       measureCall: reporting((sessionId, callId) => journal.measureCall(sessionId, callId)),
       readSession: reporting((sessionId, scope) => journal.readSession(sessionId, scope)),
       readState: reporting((sessionId, subject) => journal.readState(sessionId, subject)),
@@ -39,9 +51,14 @@ export function reportTrouble(ledger: Ledger): Ledger {
     claims: {
       readClaim: reporting((claimKey) => claims.readClaim(claimKey)),
       readCounters: reporting((names) => claims.readCounters(names)),
-      findUnsettledEffects: reporting((sessionId, toolName, digest, lookUp) =>
-        claims.findUnsettledEffects(sessionId, toolName, digest, lookUp),
-      ),
+      // Used by every call with an effect.
+      findUnsettledEffects(sessionId, toolName, digest, lookUp) {
+        try {
+          return orRaise(claims.findUnsettledEffects(sessionId, toolName, digest, lookUp));
+        } catch (error) {
+          return raise(error);
+        }
+      },
     },
     artifacts: {
       put: reporting((artifact) => artifacts.put(artifact)),
@@ -63,7 +80,14 @@ export function reportTrouble(ledger: Ledger): Ledger {
     },
     spill: {
       write: reporting((entry) => spill.write(entry)),
-      canWrite: reporting(() => spill.canWrite()),
+      // Used by every call with an effect.
+      canWrite() {
+        try {
+          return orRaise(spill.canWrite());
+        } catch (error) {
+          return raise(error);
+        }
+      },
       read: reporting(() => spill.read()),
       drop: reporting((ownerId, lastEntryId) => spill.drop(ownerId, lastEntryId)),
     },
@@ -128,6 +152,9 @@ export async function orUnavailable<Result>(asked: Promise<Result>): Promise<Res
     );
   }
 }
+
+const orRaise = <Answer>(answer: Awaitable<Answer>): Awaitable<Answer> =>
+  isPromiseLike(answer) ? answer.then(undefined, raise) : answer;
 
 function raise(error: unknown): never {
   throw new LedgerTrouble(error);

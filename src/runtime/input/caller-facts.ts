@@ -39,8 +39,13 @@ export const noFacts: CallerFacts = { ...none, askedBy: undefined, kept: none, h
 /** Missing fields fall back to `before`. Returns the same object if all are missing. */
 export function readCallerFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
   const { principal, provenance, attrs, askedBy } = said;
-  if (principal === undefined && provenance === undefined && attrs === undefined && askedBy === undefined)
-    return before;
+  return principal === undefined && provenance === undefined && attrs === undefined && askedBy === undefined
+    ? before
+    : addFacts(said, before, redactor);
+}
+
+function addFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): CallerFacts {
+  const { askedBy } = said;
   const hidden = new Set(before.hidden);
   const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
     if (said[name] === undefined) return [before[name], before.kept[name]];

@@ -5,7 +5,8 @@
  * 2. A value that JSON cannot hold is passed as it is. It is compared with the record before a body gets it.
  */
 import type { JsonValue } from '../../base/json.ts';
-import { formatPath, toJson } from '../../base/json.ts';
+import { copyJson, JsonCopying } from '../../base/json-copy.ts';
+import { formatPath } from '../../base/json.ts';
 import type { CompiledSchema } from '../../tool/schema.ts';
 import type { PreparedInput } from './prepared-input.ts';
 
@@ -17,7 +18,8 @@ export function inputForTool(schema: CompiledSchema, { form, value, checked }: G
 }
 
 export function copyOf(input: JsonValue): JsonValue {
-  const copy = toJson(input);
-  if (copy.ok) return copy.value;
-  throw new TypeError(`Arguments stopped being JSON at ${formatPath(copy.path)}: ${copy.problem}`);
+  const copy = copyJson(input, false);
+  if (!(copy instanceof JsonCopying)) return copy ?? null;
+  const { path = [], problem } = copy;
+  throw new TypeError(`Arguments stopped being JSON at ${formatPath(path.reverse())}: ${problem}`);
 }

@@ -26,3 +26,19 @@ export type PreparedInput = {
   readonly artifacts: readonly ArtifactArgument[];
   readonly changes: readonly InputChange[];
 };
+
+const none: readonly never[] = Object.freeze([]);
+
+/** Arguments that the schema accepted as they are, without artifacts: most calls. */
+export const unchangedInput = (given: JsonObject, requested: KeptInput): PreparedInput => ({
+  effective: requested,
+  effectiveInput: given,
+  form: 'json',
+  accepted: given,
+  acceptedKept: undefined,
+  checked: given,
+  value: given,
+  rendering: undefined,
+  artifacts: none,
+  changes: none,
+});

@@ -32,11 +32,14 @@ export type ReadOutput =
 
 const nowhere: readonly boolean[] = Object.freeze([]);
 
+/** Is the schema's result the arguments that it checked, unchanged? */
+export const isUnchanged = (schema: CompiledSchema, checked: JsonObject, output: unknown): boolean =>
+  schema.keepsValue === true || (isJsonObject(output) && isPlainJson(output) && isSameJson(checked, output));
+
 export function readOutput(schema: CompiledSchema, given: AcceptedArguments): ReadOutput {
   const { checked, output } = given;
-  if (schema.keepsValue === true) return asJson(given, checked);
+  if (isUnchanged(schema, checked, output)) return asJson(given, checked);
   if (!isJsonObject(output) || !isPlainJson(output)) return asTyped(given);
-  if (isSameJson(checked, output)) return asJson(given, checked);
   // The validator may hold on to its result and change it later.
   const copy = toJson(output);
   if (!copy.ok) return copy;

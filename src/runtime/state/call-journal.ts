@@ -6,11 +6,12 @@
 import type { Call } from '../../call/call.ts';
 import type { Command } from '../../call/command.ts';
 import type { Subject } from '../../call/decide.ts';
+import { decideOrThrow } from '../../call/decide.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
-import { foldCall, toCall } from '../../call/evolve.ts';
-import { eventOf, openCall, stepCall } from '../../call/step-call.ts';
+import { begin, foldCall, toCall } from '../../call/evolve.ts';
+import { stepCall } from '../../call/step-call.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
@@ -29,7 +30,7 @@ export type EntryExtra = Pick<
 const nothingMore: EntryExtra = Object.freeze({});
 const none: readonly never[] = Object.freeze([]);
 
-export class CallJournal {
+export class CallJournal implements Subject {
   readonly engine: Engine;
   readonly turn: TurnState;
   readonly sessionId: string;
@@ -56,8 +57,12 @@ export class CallJournal {
   /** The call before the first event made here. Undefined if it began here. */
   private base: Call | undefined;
   private draft: CallDraft | undefined;
-  private readonly subject: Subject & { at: number };
-  private made: (QuittanceEvent | EmittedEvent)[] = [];
+  /** For `decide`: the journal itself says which call its events are about. */
+  readonly nextId: () => string;
+  readonly origin: string | undefined;
+  at = 0;
+  /** Most calls have four events: V8 reserves room for that many here, but for seventeen if `[]` grows. */
+  private made = new Array<QuittanceEvent | EmittedEvent>();
   private kept = 0;
   private moves: readonly Move[] = none;
   private onKept: (() => void) | undefined;
@@ -71,23 +76,22 @@ export class CallJournal {
     this.sessionId = turn.sessionId;
     this.turnId = turn.turnId;
     this.callId = callId;
-    const { sessionId, turnId, origin } = turn;
-    this.subject = { sessionId, turnId, callId, at: 0, nextId: engine.nextEventId, origin };
+    this.nextId = engine.nextEventId;
+    this.origin = turn.origin;
   }
 
   /** Turns a command into its event. A refusal here is a bug in the runtime. */
   apply(command: Command): CallEvent {
-    this.subject.at = this.engine.ledger.now();
-    const event = this.draft === undefined ? this.open(command) : stepCall(this.draft, command, this.subject);
+    this.at = this.engine.ledger.now();
+    const event = this.draft === undefined ? this.open(command) : stepCall(this.draft, command, this);
     this.made.push(event);
     if (command.type === 'request') this.owned = true;
     return event;
   }
 
   private open(command: Command): CallEvent {
-    const { event, draft, call } = openCall(command, this.subject);
-    this.draft = draft;
-    this.call = call;
+    const event = decideOrThrow(undefined, command, this);
+    this.goOnFrom(begin(event));
     return event;
   }
 
@@ -206,7 +210,8 @@ export class CallJournal {
 
   /** The event of a command that does not change the call. */
   private remarkEvent(command: Command): CallEvent {
-    return eventOf(this.call, command, { ...this.subject, at: this.engine.ledger.now() });
+    this.at = this.engine.ledger.now();
+    return decideOrThrow(this.call, command, this);
   }
 
   /** Appends the events made since the last flush. Synchronous if the ledger is. */
@@ -232,24 +237,31 @@ export class CallJournal {
     return this.flush(extra, expectedVersion);
   }
 
-  private async finishFlush(
+  private finishFlush(
     answer: PromiseLike<AppendResult>,
     upTo: number,
     extra: EntryExtra,
     opening: TurnOpened | undefined,
-  ): Promise<AppendResult> {
+  ): PromiseLike<AppendResult> {
     this.isFlushing = true;
-    let result: AppendResult | undefined;
-    try {
-      result = await answer;
-    } finally {
-      this.isFlushing = false;
-      if (result === undefined && opening !== undefined) this.turn.returnOpening(opening);
-      const { flushed } = this;
-      this.flushed = undefined;
-      flushed?.resolve();
-    }
-    return this.noteAnswer(result, upTo, extra, opening);
+    return answer.then(
+      (result) => {
+        this.endFlush();
+        return this.noteAnswer(result, upTo, extra, opening);
+      },
+      (error: unknown) => {
+        if (opening !== undefined) this.turn.returnOpening(opening);
+        this.endFlush();
+        throw error;
+      },
+    );
+  }
+
+  private endFlush(): void {
+    this.isFlushing = false;
+    const { flushed } = this;
+    this.flushed = undefined;
+    flushed?.resolve();
   }
 
   private noteAnswer(

@@ -9,6 +9,8 @@ export class CallSignals {
   /** Why the call must end early. */
   cancelled: string | undefined;
   onCancel: (() => void) | undefined;
+  /** The body that runs. An object instead of a function spares every call a function. */
+  running: { cancel(): void } | undefined;
   /** Is this runtime closed? It then no longer waits for people and other processes. */
   left = false;
   onLeave: (() => void) | undefined;
@@ -26,6 +28,7 @@ export class CallSignals {
     if (this.cancelled !== undefined || this.#journal.call?.status === 'settled') return;
     this.cancelled = reason;
     this.onCancel?.();
+    this.running?.cancel();
   }
 
   /** Stops waiting for people and other processes. Everything else continues. */

@@ -135,7 +135,15 @@ export function withInput<Stage extends AcceptedCall>(
  * The call at its first gate, as a new object. Written out for speed: merging two objects into a third costs
  * twice the memory.
  */
-export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['passages']): JudgedCall => ({
+export const toJudged = (
+  live: AcceptedCall,
+  tool: AnyTool,
+  input: PreparedInput,
+  judged: JsonObject,
+  notes: readonly string[],
+  known: Findings,
+  passages: Passage['passages'],
+): JudgedCall => ({
   services: live.services,
   engine: live.engine,
   turn: live.turn,
@@ -148,7 +156,7 @@ export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['pa
   submitted: live.submitted,
   awaitStart: live.awaitStart,
   undoes: live.undoes,
-  tool: live.tool,
+  tool,
   policy: live.policy,
   takenOver: live.takenOver,
   journal: live.journal,
@@ -156,9 +164,9 @@ export const toJudged = (live: ReadyCall, known: Findings, passages: Passage['pa
   secrets: live.secrets,
   preview: live.preview,
   asides: live.asides,
-  input: live.input,
-  judged: live.judged,
-  notes: live.notes,
+  input,
+  judged,
+  notes,
   asks: known.asks,
   rules: known.rules,
   ruled: known.ruled,

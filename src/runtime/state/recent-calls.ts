@@ -41,7 +41,15 @@ type Success = {
   readonly resourceKeys: readonly string[] | undefined;
 };
 
-type Step = { readonly toolName: string; readonly inputDigest: string; readonly end: string };
+type Step = {
+  readonly toolName: string;
+  readonly inputDigest: string;
+  readonly type: ToolOutcome['type'];
+  /** Equal for equal outcomes of one type. */
+  readonly end: string;
+};
+
+const none: readonly never[] = Object.freeze([]);
 
 /** The most calls in a round. */
 const longestRound = 8;
@@ -52,7 +60,8 @@ export function createRecentCalls(): RecentCalls {
   let tick = 0;
   let lastWrite = 0;
   let lastUnboundWrite = 0;
-  let run = { toolName: '', inputDigest: '', end: '', count: 0 };
+  /** How many of the last calls were the same, with the same outcome. */
+  let repeats = 0;
   /** The last calls. For each round length, how many calls in a row equal the one that many calls before. */
   const steps: Step[] = [];
   const alikeAt: number[] = Array.from({ length: longestRound + 1 }, () => 0);
@@ -71,10 +80,8 @@ export function createRecentCalls(): RecentCalls {
     noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
       // A denial by a guard is not a new outcome: the loop it stopped continues with the next such call.
       if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
-      const end = likeness(outcome, content);
-      const alike = run.toolName === toolName && run.inputDigest === inputDigest && run.end === end;
-      run = alike ? { ...run, count: run.count + 1 } : { toolName, inputDigest, end, count: 1 };
-      const step = { toolName, inputDigest, end };
+      const step: Step = { toolName, inputDigest, type: outcome.type, end: likeness(outcome, content) };
+      repeats = isSameStep(steps.at(-1), step) ? repeats + 1 : 1;
       for (let length = 2; length <= longestRound; length++)
         alikeAt[length] = isSameStep(steps.at(-length), step) ? (alikeAt[length] ?? 0) + 1 : 0;
       steps.push(step);
@@ -86,37 +93,42 @@ export function createRecentCalls(): RecentCalls {
       const success = successes.get(identity(toolName, inputDigest));
       return success === undefined || writtenSince(success) ? undefined : success.callId;
     },
-    countRepeats: (toolName, inputDigest) =>
-      run.toolName === toolName && run.inputDigest === inputDigest ? run.count : 0,
+    countRepeats(toolName, inputDigest) {
+      const last = steps.at(-1);
+      return last?.toolName === toolName && last.inputDigest === inputDigest ? repeats : 0;
+    },
     findRounds(toolName, inputDigest) {
-      const rounds: Round[] = [];
+      let rounds: Round[] | undefined;
       for (let length = 2; length <= longestRound; length++) {
         // The same call repeated is a run, not a round.
-        if (run.count >= length) continue;
+        if (repeats >= length) continue;
         const first = steps.at(-length);
         if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
         const toolNames = steps.slice(-length).map((step) => step.toolName);
-        rounds.push({ toolNames, count: Math.floor((alikeAt[length] ?? 0) / length) + 1 });
+        (rounds ??= []).push({ toolNames, count: Math.floor((alikeAt[length] ?? 0) / length) + 1 });
       }
-      return rounds;
+      return rounds ?? none;
     },
   };
 }
 
 const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
-  one?.toolName === other?.toolName && one?.inputDigest === other?.inputDigest && one?.end === other?.end;
+  one?.toolName === other?.toolName &&
+  one?.inputDigest === other?.inputDigest &&
+  one?.type === other?.type &&
+  one?.end === other?.end;
 
-/** Equal for equal outcomes. Leaves out times and artifact ids, which always differ. */
+/** Equal for equal outcomes of one type. Leaves out times and artifact ids, which always differ. */
 function likeness(outcome: ToolOutcome, content: string): string {
   switch (outcome.type) {
     case 'ToolTimeout':
-      return outcome.type;
+      return '';
     case 'ToolArtifactReference':
-      return `${outcome.type} ${outcome.sizeBytes} ${outcome.summary}`;
+      return `${outcome.sizeBytes} ${outcome.summary}`;
     case 'ToolExecutionResult':
     case 'ToolFailure':
     case 'ToolDenied':
-      return `${outcome.type} ${content}`;
+      return content;
   }
 }
 

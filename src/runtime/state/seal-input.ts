@@ -12,23 +12,23 @@ import type { Engine } from './engine.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 
 /** Seals what is hidden and not sealed yet: the input and, if part of it is hidden, the snapshot. */
-export function sealInput(live: ReadyCall): { readonly sealed?: string } {
+export function sealInput(live: ReadyCall): string | undefined {
   const { effective, effectiveInput, form, accepted } = live.input;
   const {
     journal: { call },
     preview: { snapshot },
   } = live;
   const withSnapshot = call?.preview !== undefined && call.preview.hidden.length > 0;
-  if (effective.hidden.length === 0 && !withSnapshot) return {};
+  if (effective.hidden.length === 0 && !withSnapshot) return undefined;
   const what = sealedName(effective.digest, withSnapshot ? call.preview?.revision : undefined);
-  if (live.journal.sealedAs === what) return {};
+  if (live.journal.sealedAs === what) return undefined;
   live.journal.sealing = what;
   const context = sealContext(live.sessionId, live.callId);
   const payload = toPayload(
     { form, effectiveInput, accepted },
     withSnapshot ? { revision: call.preview?.revision ?? 0, snapshot: snapshot?.snapshot ?? {} } : undefined,
   );
-  return { sealed: live.engine.seal.seal(JSON.stringify(payload), context) };
+  return live.engine.seal.seal(JSON.stringify(payload), context);
 }
 
 /** The sealed payload: the input alone, or a list with the other parts needed to run it. */

@@ -79,13 +79,8 @@ export function makeCall(
   if (known?.reply !== undefined && isSame(known.live, request, requested)) return known;
   const live = acceptCall(state, turn, request, requested, options, manner);
   const active = new ActiveCall(live);
-  const { signals } = live;
   if (known !== undefined) {
-    active.reply = refuseConflict(known, live, () => {
-      const again = makeCall(state, turn, request, options, manner);
-      signals.onCancel = () => again.live.signals.cancel(signals.cancelled ?? 'cancelled');
-      return again.reply;
-    }).catch((error: unknown) => notAccepted(live, error));
+    active.reply = afterConflict(state, known, live, manner);
     return active;
   }
   state.activeCalls.set(key, active);
@@ -143,6 +138,21 @@ const isSame = (known: AcceptedCall, { name, input }: ParsedToolCall, { digest }
 
 const rawOf = (input: ParsedArguments): JsonValue => (input.ok ? input.arguments : input.raw);
 
+/** Makes the call again once the active call with its id has ended, unless it conflicts with that one. */
+function afterConflict(
+  state: RuntimeState,
+  known: ActiveCall,
+  live: AcceptedCall,
+  manner: Manner,
+): Promise<CallReply> {
+  const { turn, request, options, signals } = live;
+  return refuseConflict(known, live, () => {
+    const again = makeCall(state, turn, request, options, manner);
+    signals.onCancel = () => again.live.signals.cancel(signals.cancelled ?? 'cancelled');
+    return again.reply;
+  }).catch((error: unknown) => notAccepted(live, error));
+}
+
 /**
  * Handles a different request with the id of an active call. It waits until the ledger knows the active call,
  * then answers with a conflict. If the ledger has this request instead, or neither, the request is made like
@@ -164,24 +174,73 @@ async function refuseConflict(
   return makeAgain() ?? unavailable(live, 'another call with this id was not accepted either');
 }
 
-async function run(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply> {
-  const { journal, engine } = live;
-  let reply: CallReply | HeldHere | undefined;
+function run(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply> {
   try {
     const going = proceed(state, key, live);
-    reply = going instanceof Promise ? await going : going;
-    if (engine.failedWrites.isDue) await recordRefusals(state, live);
-    return reply;
+    if (!isPromiseLike(going)) return Promise.resolve(reply(state, key, live, going));
+    // Only our own functions make it.
+    return (going as Promise<CallReply | HeldHere>).then(
+      (found) => reply(state, key, live, found),
+      (error: unknown) => replyWithError(state, key, live, error),
+    );
   } catch (error) {
-    if (journal.owned) noteFailedWrite(live, error);
+    return Promise.resolve(replyWithError(state, key, live, error));
+  }
+}
+
+function reply(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  found: CallReply | HeldHere,
+): Awaitable<CallReply> {
+  if (live.engine.failedWrites.isDue) return recordAndReply(state, key, live, found);
+  finish(state, key, live, found);
+  return found;
+}
+
+async function recordAndReply(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  found: CallReply | HeldHere,
+): Promise<CallReply> {
+  try {
+    await recordRefusals(state, live);
+  } catch (error) {
+    return replyWithError(state, key, live, error, found);
+  }
+  finish(state, key, live, found);
+  return found;
+}
+
+function replyWithError(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  error: unknown,
+  found?: CallReply | HeldHere,
+): CallReply {
+  try {
+    if (live.journal.owned) noteFailedWrite(live, error);
     return notAccepted(live, error);
   } finally {
-    if (journal.owned && journal.version > 0) engine.failedWrites.forget(live.journal);
-    const asked = reply !== undefined && 'asked' in reply ? reply.asked : undefined;
-    if (reply?.type === 'held')
-      void reply.rest.catch(() => undefined).finally(() => leave(state, key, live, asked));
-    else leave(state, key, live, asked);
+    finish(state, key, live, found);
   }
+}
+
+/** The call is no longer made here, or it is held and leaves when it ends. */
+function finish(
+  state: RuntimeState,
+  key: string,
+  live: AcceptedCall,
+  found: CallReply | HeldHere | undefined,
+): void {
+  const { journal, engine } = live;
+  if (journal.owned && journal.version > 0) engine.failedWrites.forget(journal);
+  if (found?.type !== 'held') return leave(state, key, live, undefined);
+  const asked = 'asked' in found ? found.asked : undefined;
+  void found.rest.catch(() => undefined).finally(() => leave(state, key, live, asked));
 }
 
 /** Longest time that a stored outcome waits for the records of other calls. */
@@ -194,7 +253,7 @@ async function recordRefusals(state: RuntimeState, live: AcceptedCall): Promise<
   await within(live.engine, recordingGraceMs, recordFailedWrites(state), undefined);
 }
 
-type Going = CallReply | HeldHere | Promise<CallReply | HeldHere>;
+type Going = Awaitable<CallReply | HeldHere>;
 
 function proceed(state: RuntimeState, key: string, live: AcceptedCall): Going {
   if (live.engine.failedWrites.hasWaiting || state.pendingSettlements.size > 0)
@@ -244,7 +303,8 @@ function make(live: AcceptedCall): Going {
   const { journal, engine } = live;
   journal.apply(toRequestCommand(live));
   // Adds the facts about this call that could not be stored before.
-  for (const command of engine.failedWrites.commandsFor(journal)) journal.apply(command);
+  if (engine.failedWrites.size > 0)
+    for (const command of engine.failedWrites.commandsFor(journal)) journal.apply(command);
   return live.submitted ? makeSubmitted(live) : goThroughGates(live);
 }
 
@@ -254,17 +314,20 @@ async function makeSubmitted(live: AcceptedCall): Promise<CallReply | HeldHere> 
 
 /** Reads the call from the ledger. */
 function readKnown(live: AcceptedCall, lookUp: LookUp): Awaitable<StoredCall | undefined> {
-  const fail = (error: unknown): never => {
-    noteFailedWrite(live, error);
-    throw error;
-  };
   try {
     const stored = live.engine.ledger.journal.readCall(live.turn.sessionId, live.request.id, lookUp);
-    return isPromiseLike(stored) ? stored.then(undefined, fail) : stored;
+    return isPromiseLike(stored) ? noteIfRejected(live, stored) : stored;
   } catch (error) {
-    return fail(error);
+    noteFailedWrite(live, error);
+    throw error;
   }
 }
+
+const noteIfRejected = <Value>(live: AcceptedCall, reading: PromiseLike<Value>): PromiseLike<Value> =>
+  reading.then(undefined, (error: unknown) => {
+    noteFailedWrite(live, error);
+    throw error;
+  });
 
 /** A read needs no intent, so the ledger may not know it yet while its end waits in the spill. */
 async function replyWaiting(live: AcceptedCall): Promise<CallReply | undefined> {
@@ -343,11 +406,13 @@ async function ask(walked: JudgedCall, asks: readonly Ask[]): Promise<CallReply 
 
 export function toRequestCommand(live: AcceptedCall): Command & { type: 'request' } {
   const { engine, tool, request, requested, facts, submitted } = live;
-  return {
+  const { mode, modeOrigin } = tool ?? modeOf(live);
+  const command: Command & { type: 'request' } = {
     type: 'request',
     toolName: request.name,
     displayName: tool?.displayName ?? request.name,
-    ...modeOf(live),
+    mode,
+    modeOrigin,
     requestedInput: freezeJson(requested.kept),
     hidden: requested.hidden,
     requestDigest: requested.digest,
@@ -356,6 +421,10 @@ export function toRequestCommand(live: AcceptedCall): Command & { type: 'request
     attrs: facts.kept.attrs,
     submitted,
     schemaDigest: tool?.input.jsonSchema === undefined ? undefined : tool.schemaDigest,
+  };
+  if (facts.askedBy === undefined && !engine.separateDuties) return command;
+  return {
+    ...command,
     ...(facts.askedBy !== undefined && { askedBy: facts.askedBy }),
     ...(engine.separateDuties && { separateDuties: true as const }),
   };

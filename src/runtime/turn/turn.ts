@@ -115,10 +115,16 @@ export function createTurn<Tools extends readonly AnyTool[]>(
 ): Turn<Tools> {
   const { engine } = runtime;
   const { sessionId, turnId } = state;
-  const call = async (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> => {
-    const active = make(runtime, state, envelope, options);
-    const reply = await firstReply(active, state, options);
-    return reply.type === 'held' ? orPending(await awaitReply(active, state, options)) : orPending(reply);
+  const call = (envelope: unknown, options: CallOptions = noOptions): Promise<ToolOutcome> => {
+    let active: ActiveCall;
+    try {
+      active = make(runtime, state, envelope, options);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    return firstReply(active, state, options).then((reply) =>
+      reply.type === 'held' ? awaitReply(active, state, options).then(orPending) : orPending(reply),
+    );
   };
   state.onEnd = (why) => {
     if (why === 'terminal_result') endWithResult(runtime, state);

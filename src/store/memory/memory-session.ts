@@ -22,9 +22,8 @@ export type MemoryCall = {
   readonly position: number;
   readonly depth: number | undefined;
   version: number;
-  events: QuittanceEvent[];
-  /** `events` is the list of its first entry, which must not be changed. */
-  sharesEvents: boolean;
+  /** Never changed: it may be the list of an entry. */
+  events: readonly QuittanceEvent[];
   settled: boolean;
   sealed: string | undefined;
   /** The key of its last claim. */
@@ -93,7 +92,6 @@ export class MemorySession {
         depth,
         version: 0,
         events: none,
-        sharesEvents: true,
         settled: false,
         sealed: undefined,
         claimKey: undefined,
@@ -101,7 +99,9 @@ export class MemorySession {
       };
       this.calls.set(callId, call);
     }
-    addEvents(call, eventsOf(entry, callId));
+    const added = eventsOf(entry, callId);
+    // Most calls have one entry. A list that grows by `push` reserves room for many more.
+    call.events = call.events.length === 0 ? added : call.events.concat(added);
     for (const event of entry.events)
       if ('callId' in event && event.callId === callId && !isEmittedEvent(event))
         this.#note(call, event, callId);
@@ -161,7 +161,6 @@ export class MemorySession {
     const call = callId === undefined ? undefined : this.calls.get(callId);
     if (call === undefined) return true;
     call.sealed = undefined;
-    call.sharesEvents = false;
     call.events = this.entries
       .filter(({ entry }) => entry.callId === callId)
       .flatMap(({ events }) => events.filter((event) => 'callId' in event && event.callId === callId));
@@ -201,23 +200,16 @@ export class MemorySession {
 }
 
 /** The events of a call in an entry: the entry's own list if it has no others. Includes events of behaviors. */
-function eventsOf({ events }: KeptEntry, callId: string): QuittanceEvent[] {
-  const isOwn = (event: KeptEntry['events'][number]): boolean => 'callId' in event && event.callId === callId;
-  for (const event of events) if (!isOwn(event)) return events.filter(isOwn) as QuittanceEvent[]; // see `MemoryEntry`
-  return events as QuittanceEvent[];
+function eventsOf({ events }: KeptEntry, callId: string): readonly QuittanceEvent[] {
+  for (const each of events)
+    if (!isAbout(each, callId))
+      return events.filter((event) => isAbout(event, callId)) as readonly QuittanceEvent[]; // see `MemoryEntry`
+  return events as readonly QuittanceEvent[];
 }
 
-/** Most calls have one entry, whose list is then used as it is. */
-function addEvents(call: MemoryCall, added: QuittanceEvent[]): void {
-  if (call.events.length === 0) {
-    call.events = added;
-    return;
-  }
-  if (call.sharesEvents) call.events = call.events.slice();
-  call.sharesEvents = false;
-  for (const event of added) call.events.push(event);
-}
+const isAbout = (event: KeptEntry['events'][number], callId: string): boolean =>
+  'callId' in event && event.callId === callId;
 
-const none: QuittanceEvent[] = [];
+const none: readonly QuittanceEvent[] = [];
 
 const doubtKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;
