@@ -132,9 +132,18 @@ function beginWithIntent(
 ): Awaitable<ToolOutcome | Moved> {
   const ready = beforeIntent(live.engine);
   return isPromiseLike(ready)
-    ? ready.then(() => storeIntent(live, terms, deadlineLifted, undecided))
+    ? storeIntentLater(live, terms, deadlineLifted, undecided, ready)
     : storeIntent(live, terms, deadlineLifted, undecided);
 }
+
+const storeIntentLater = (
+  live: JudgedCall,
+  terms: AttemptTerms,
+  deadlineLifted: boolean,
+  undecided: number,
+  ready: PromiseLike<void>,
+): PromiseLike<ToolOutcome | Moved> =>
+  ready.then(() => storeIntent(live, terms, deadlineLifted, undecided));
 
 function storeIntent(
   live: JudgedCall,
@@ -144,9 +153,18 @@ function storeIntent(
 ): Awaitable<ToolOutcome | Moved> {
   const appending = live.journal.flush(intentOf(live));
   return isPromiseLike(appending)
-    ? appending.then((result) => goOn(live, terms, deadlineLifted, undecided, result))
+    ? goOnLater(live, terms, deadlineLifted, undecided, appending)
     : goOn(live, terms, deadlineLifted, undecided, appending);
 }
+
+const goOnLater = (
+  live: JudgedCall,
+  terms: AttemptTerms,
+  deadlineLifted: boolean,
+  undecided: number,
+  appending: PromiseLike<AppendResult>,
+): PromiseLike<ToolOutcome | Moved> =>
+  appending.then((result) => goOn(live, terms, deadlineLifted, undecided, result));
 
 const goOn = (
   live: JudgedCall,
@@ -362,15 +380,15 @@ function attempt(
   deadlineLifted: boolean,
 ): Awaitable<ToolOutcome> {
   const { tool, turn } = ready;
-  const resourceKeys =
-    tool.resourceKeys === undefined
-      ? undefined
-      : resourceKeysOf(tool, () => inputForTool(tool.input, ready.input));
+  const resourceKeys = tool.resourceKeys === undefined ? undefined : keysOf(ready);
   const live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
   if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
   if (tool.handoff) return awaitReport(live);
   return runBody(new AttemptRun(live, terms, deadlineLifted, conclude));
 }
+
+const keysOf = ({ tool, input }: ReadyCall): readonly string[] | undefined =>
+  resourceKeysOf(tool, () => inputForTool(tool.input, input));
 
 /** Settles the call with a judged attempt, or retries it. Synchronous if the ledger is. */
 function conclude(run: AttemptRun, judgement: Judgement): Awaitable<ToolOutcome> {
@@ -379,9 +397,11 @@ function conclude(run: AttemptRun, judgement: Judgement): Awaitable<ToolOutcome>
   if (record instanceof Promise || (live.services.behaviors.anyRetries && outcomeIsError(judgement.outcome)))
     return concludeSlowly(run, judgement, record);
   const settling = settle(live, judgement, record);
-  if (isPromiseLike(settling)) return settling.then((outcome) => over(run, outcome));
-  return over(run, settling);
+  return isPromiseLike(settling) ? overLater(run, settling) : over(run, settling);
 }
+
+const overLater = (run: AttemptRun, settling: PromiseLike<ToolOutcome>): PromiseLike<ToolOutcome> =>
+  settling.then((outcome) => over(run, outcome));
 
 function over(run: AttemptRun, outcome: ToolOutcome): ToolOutcome {
   run.over();

@@ -25,12 +25,26 @@ export function keepEnd(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const mark = live.journal.mark();
   const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
   const collects = ran && live.policy !== undefined && live.policy.workflows.length > 0;
-  const answer = collects ? undefined : appendEnd(live, judgement, attempt, mark);
-  if (isPromiseLike(answer) || answer?.status !== 'appended' || live.undoes !== undefined)
-    return keepSlowly(live, judgement, attempt, { mark, ran, collects, answer });
-  remember(live, judgement.outcome, judgement.content, ran);
-  return true;
+  const keeping: Keeping = { mark, ran, collects };
+  if (collects) return keepSlowly(live, judgement, attempt, keeping, undefined);
+  const answer = appendEnd(live, judgement, attempt, mark);
+  return isPromiseLike(answer)
+    ? keepLater(live, judgement, attempt, keeping, answer)
+    : noteKept(live, judgement, attempt, keeping, answer);
 }
+
+/** A function of its own: a function with closures allocates their variables even if it makes none. */
+const keepLater = (
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  keeping: Keeping,
+  answer: PromiseLike<AppendResult>,
+): PromiseLike<boolean> =>
+  answer.then(
+    (result) => noteKept(live, judgement, attempt, keeping, result),
+    (error: unknown) => rewindAndThrow(live, keeping.mark, error),
+  );
 
 type Keeping = {
   /** The events before the end. */
@@ -38,20 +52,33 @@ type Keeping = {
   readonly ran: boolean;
   /** The end of the call is evidence for workflows. */
   readonly collects: boolean;
-  /** The ledger's answer to the first try. */
-  readonly answer: Awaitable<AppendResult> | undefined;
 };
 
+function noteKept(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  keeping: Keeping,
+  answer: AppendResult,
+): Awaitable<boolean> {
+  if (answer.status !== 'appended' || live.undoes !== undefined)
+    return keepSlowly(live, judgement, attempt, keeping, answer);
+  remember(live, judgement.outcome, judgement.content, keeping.ran);
+  return true;
+}
+
+/** `first`: the ledger's answer to the first try. */
 async function keepSlowly(
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
-  { mark, ran, collects, answer: first }: Keeping,
+  { mark, ran, collects }: Keeping,
+  first: AppendResult | undefined,
 ): Promise<boolean> {
   for (let answer = first; ; answer = undefined) {
     if (answer === undefined && collects)
       await keepEvidence(live, judgement.toolSuccess === true, judgement.outcome);
-    const { status } = await (answer ?? appendEnd(live, judgement, attempt, mark));
+    const { status } = answer ?? (await appendAgain(live, judgement, attempt, mark));
     if (status === 'appended') {
       remember(live, judgement.outcome, judgement.content, ran);
       if (live.undoes !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
@@ -66,7 +93,19 @@ async function keepSlowly(
   }
 }
 
-/** After a failed append the end has not happened: a call that waits must not take it for one. */
+async function appendAgain(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  mark: number,
+): Promise<AppendResult> {
+  const answer = appendEnd(live, judgement, attempt, mark);
+  return isPromiseLike(answer)
+    ? answer.then(undefined, (error: unknown) => rewindAndThrow(live, mark, error))
+    : answer;
+}
+
+/** A promise may reject: see `rewindAndThrow`. */
 function appendEnd(
   live: EndedCall,
   judgement: Judgement,
@@ -74,14 +113,13 @@ function appendEnd(
   mark: number,
 ): Awaitable<AppendResult> {
   try {
-    const answer = live.journal.flush(respond(live, judgement, attempt));
-    if (!isPromiseLike(answer)) return answer;
-    return answer.then(undefined, (error: unknown) => rewindAndThrow(live, mark, error));
+    return live.journal.flush(respond(live, judgement, attempt));
   } catch (error) {
     return rewindAndThrow(live, mark, error);
   }
 }
 
+/** After a failed append the end has not happened: a call that waits must not take it for one. */
 function rewindAndThrow({ journal }: EndedCall, mark: number, error: unknown): never {
   journal.rewind(mark);
   throw error;

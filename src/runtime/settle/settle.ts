@@ -3,6 +3,7 @@
  * get the outcome.
  */
 import type { Awaitable } from '../../base/json.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Confirmation } from '../../call/call.ts';
 import type { EventDataOf } from '../../call/event-data.ts';
@@ -79,36 +80,47 @@ export function settle(
 ): Awaitable<ToolOutcome> {
   const mark = live.journal.mark();
   const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
-  let kept: Awaitable<boolean>;
   try {
-    kept = keepEnd(live, judgement, attempt);
-    if (kept === true) return judgement.outcome;
+    const kept = keepEnd(live, judgement, attempt);
+    if (isPromiseLike(kept)) return settleLater(live, judgement, attempt, { mark, ran, kept });
+    return kept ? judgement.outcome : endAsOvertaken(live, judgement, ran);
   } catch (error) {
-    kept = Promise.reject(error as Error);
+    return spillOrThrow(live, judgement, attempt, { mark, ran, error });
   }
-  return settleSlowly(live, judgement, attempt, { mark, ran, kept });
 }
 
-type Settling = { readonly mark: number; readonly ran: boolean; readonly kept: Awaitable<boolean> };
+type Settling = { readonly mark: number; readonly ran: boolean; readonly kept: PromiseLike<boolean> };
 
-async function settleSlowly(
+const settleLater = (
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
   { mark, ran, kept }: Settling,
+): PromiseLike<ToolOutcome> =>
+  kept.then(
+    (isKept) => (isKept ? judgement.outcome : endAsOvertaken(live, judgement, ran)),
+    (error: unknown) => spillOrThrow(live, judgement, attempt, { mark, ran, error }),
+  );
+
+/** The result of this process becomes late: another process has ended the call. */
+async function endAsOvertaken(live: EndedCall, { outcome }: Judgement, ran: boolean): Promise<ToolOutcome> {
+  const attemptNumber = live.journal.call?.attempt ?? 1;
+  const stored = await overtaken(live);
+  if (ran) keepAsLate(live, outcome, attemptNumber);
+  return stored;
+}
+
+type FailedSettling = { readonly mark: number; readonly ran: boolean; readonly error: unknown };
+
+async function spillOrThrow(
+  live: EndedCall,
+  judgement: Judgement,
+  attempt: AttemptRecord,
+  { mark, ran, error }: FailedSettling,
 ): Promise<ToolOutcome> {
-  const { journal } = live;
-  try {
-    if (await kept) return judgement.outcome;
-  } catch (error) {
-    if (!(error instanceof LedgerTrouble) || !ran) throw error;
-    journal.rewind(mark);
-    return spilled(live, judgement, attempt, error.message);
-  }
-  const attemptNumber = journal.call?.attempt ?? 1;
-  const outcome = await overtaken(live);
-  if (ran) keepAsLate(live, judgement.outcome, attemptNumber);
-  return outcome;
+  if (!(error instanceof LedgerTrouble) || !ran) throw error;
+  live.journal.rewind(mark);
+  return spilled(live, judgement, attempt, error.message);
 }
 
 /**
