@@ -1,7 +1,7 @@
 /**
- * Measures the bytes that each lane of the core benchmark allocates per call, garbage included. It runs in a process
- * of its own, whose young generation is so large that no collection happens between two readings of the heap: the
- * difference is then exactly what was allocated.
+ * Measures the bytes that each lane of the core benchmark allocates per call, garbage included. It runs in its own
+ * process with a very large young generation. So no collection happens between two readings of the heap, and their
+ * difference is what was allocated.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

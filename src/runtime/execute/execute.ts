@@ -142,8 +142,7 @@ const storeIntentLater = (
   deadlineLifted: boolean,
   undecided: number,
   ready: PromiseLike<void>,
-): PromiseLike<ToolOutcome | Moved> =>
-  ready.then(() => storeIntent(live, terms, deadlineLifted, undecided));
+): PromiseLike<ToolOutcome | Moved> => ready.then(() => storeIntent(live, terms, deadlineLifted, undecided));
 
 function storeIntent(
   live: JudgedCall,
