@@ -188,7 +188,7 @@ export function toRespondCommand(
     payloadExtras: outcomeIsError(outcome) ? outcome.payloadExtras : attempt.payloadExtras,
     costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
     reached: attempt.reached,
-    log: !final || live.asides.length === 0 ? attempt.log : [...attempt.log, ...live.asides],
+    log: !final || live.journal.asides.length === 0 ? attempt.log : [...attempt.log, ...live.journal.asides],
     mayRerun: mayStillRerun(live, outcome),
     authorSaysRetry,
     rules: judgement.rules,

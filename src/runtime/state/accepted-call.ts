@@ -4,7 +4,6 @@
  * Later stages are in `call-stages.ts`.
  */
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
-import type { LogLine } from '../../call/event.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -71,8 +70,6 @@ export type AcceptedCall = {
   readonly signals: CallSignals;
   readonly secrets: CallSecrets;
   readonly preview: ShownPreview;
-  /** Side problems: the log lines that are stored with the end of the call. */
-  readonly asides: LogLine[];
 };
 
 /** The runtime that makes the call. */
@@ -117,6 +114,5 @@ export function acceptCall(
     signals: new CallSignals(journal),
     secrets: new CallSecrets(facts.hidden, kept.secrets),
     preview: { snapshot: undefined, letGoOf: undefined },
-    asides: [],
   };
 }

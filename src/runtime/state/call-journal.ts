@@ -8,7 +8,7 @@ import type { Command } from '../../call/command.ts';
 import type { Subject } from '../../call/decide.ts';
 import { decideOrThrow } from '../../call/decide.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
-import type { CallEvent, QuittanceEvent, TurnOpened } from '../../call/event.ts';
+import type { CallEvent, LogLine, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
 import { begin, foldCall, toCall } from '../../call/evolve.ts';
 import { stepCall } from '../../call/step-call.ts';
@@ -44,6 +44,8 @@ export class CallJournal implements Subject {
   owned = false;
   /** The previous owner, until the takeover is on record. */
   previousOwner: string | undefined;
+  /** Side problems: the log lines that are stored with the end of the call. */
+  asides: readonly LogLine[] = none;
   /** The end of the call, if it could not be stored. */
   unkept: UnkeptEnd | undefined;
   /**

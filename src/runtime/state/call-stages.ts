@@ -163,7 +163,6 @@ export const toJudged = (
   signals: live.signals,
   secrets: live.secrets,
   preview: live.preview,
-  asides: live.asides,
   input,
   judged,
   notes,

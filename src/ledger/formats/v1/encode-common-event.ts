@@ -2,7 +2,7 @@
  * Fast encoders for the events of every call, because every call waits for them. Each must produce exactly what
  * `encodeEvent` writes from the table; a test compares the two.
  */
-import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import type { JsonObject } from '../../../base/json.ts';
 import type {
   CallEvent,
   ToolDecided,
@@ -16,7 +16,6 @@ import type { EncodedEvent, Holder, Previous } from './encode-event.ts';
 import { encodeEvent } from './encode-event.ts';
 import { rename } from './encode-fields.ts';
 import { eventTable, outcomeFields } from './event-table.ts';
-import { quoteText } from './quote-text.ts';
 
 /** Same result as `encodeEvent`, but faster. */
 export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
@@ -33,50 +32,82 @@ export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: P
   return encodeEvent(event, holder, previous);
 }
 
+/** Members that are undefined are not written. */
+const write = (value: unknown): string => JSON.stringify(value);
+
 function encodeRequested(event: ToolRequested, previous: Previous | undefined): EncodedEvent {
-  let text =
-    `${head(event, previous)},"tool_name":${quoteText(event.toolName)}` +
-    (event.displayName === event.toolName ? '' : `,"display_name":${quoteText(event.displayName)}`) +
-    `,"mode":${quoteText(event.mode)},"mode_origin":${quoteText(event.modeOrigin)}`;
-  if (event.hidden.length > 0) text += `,"hidden":${write(event.hidden)}`;
-  text += `,"request_digest":${quoteText(event.requestDigest)}`;
-  if (event.provenance !== undefined) text += `,"provenance":${write(event.provenance as JsonObject)}`;
-  if (event.submitted) text += ',"submitted":true';
-  if (event.schemaDigest !== undefined) text += `,"schema_digest":${quoteText(event.schemaDigest)}`;
-  if (event.askedBy !== undefined) text += `,"asked_by":${write(event.askedBy)}`;
-  if (event.separateDuties !== undefined) text += `,"separate_duties":${event.separateDuties}`;
-  let body = `{"requested_input":${write(event.requestedInput)}`;
-  if (event.principal !== undefined)
-    body += `,"principal":${write(rename(event.principal as JsonObject, principalNames))}`;
-  if (event.attrs !== undefined) body += `,"attrs":${write(event.attrs)}`;
-  return { text: `${text}}`, body: `${body}}` };
+  return {
+    text: write({
+      id: event.id,
+      type: event.type,
+      turn: newTurn(event, previous),
+      at: newTime(event, previous),
+      cause: newCause(event, previous),
+      tool_name: event.toolName,
+      display_name: event.displayName === event.toolName ? undefined : event.displayName,
+      mode: event.mode,
+      mode_origin: event.modeOrigin,
+      hidden: unlessEmpty(event.hidden),
+      request_digest: event.requestDigest,
+      provenance: event.provenance,
+      submitted: event.submitted || undefined,
+      schema_digest: event.schemaDigest,
+      asked_by: event.askedBy,
+      separate_duties: event.separateDuties,
+    }),
+    body: write({
+      requested_input: event.requestedInput,
+      principal:
+        event.principal === undefined ? undefined : rename(event.principal as JsonObject, principalNames),
+      attrs: event.attrs,
+    }),
+  };
 }
 
 function encodeDecided(event: ToolDecided, previous: Previous | undefined): EncodedEvent {
-  let text = `${head(event, previous)},"decision":${quoteText(event.decision)}`;
-  if (event.gates.length > 0) text += `,"gates":${write(rename(event.gates, gateNames))}`;
-  if (event.decidedBy !== undefined) text += `,"decided_by":${write(event.decidedBy)}`;
-  if (event.policyVersion !== undefined) text += `,"policy_version":${quoteText(event.policyVersion)}`;
-  if (event.inputDigest !== undefined) text += `,"input_digest":${quoteText(event.inputDigest)}`;
-  if (event.inputForm !== undefined) text += `,"input_form":${quoteText(event.inputForm)}`;
-  if (event.changes.length > 0) text += `,"changes":${write(event.changes)}`;
-  if (event.grantId !== undefined) text += `,"grant_id":${quoteText(event.grantId)}`;
-  if (event.sideEffect !== undefined) text += `,"side_effect":${quoteText(event.sideEffect)}`;
-  let body = '';
-  if (event.effectiveInput !== undefined) body = `"effective_input":${write(event.effectiveInput)}`;
-  if (event.acceptedInput !== undefined)
-    body += `${body === '' ? '' : ','}"accepted_input":${write(event.acceptedInput)}`;
-  return { text: `${text}}`, body: body === '' ? 'null' : `{${body}}` };
+  const { effectiveInput, acceptedInput } = event;
+  return {
+    text: write({
+      id: event.id,
+      type: event.type,
+      turn: newTurn(event, previous),
+      at: newTime(event, previous),
+      cause: newCause(event, previous),
+      decision: event.decision,
+      gates: event.gates.length === 0 ? undefined : rename(event.gates, gateNames),
+      decided_by: event.decidedBy,
+      policy_version: event.policyVersion,
+      input_digest: event.inputDigest,
+      input_form: event.inputForm,
+      changes: unlessEmpty(event.changes),
+      grant_id: event.grantId,
+      side_effect: event.sideEffect,
+    }),
+    body:
+      effectiveInput === undefined && acceptedInput === undefined
+        ? 'null'
+        : write({ effective_input: effectiveInput, accepted_input: acceptedInput }),
+  };
 }
 
 function encodeStarted(event: ToolStarted, previous: Previous | undefined): EncodedEvent {
-  let text = `${head(event, previous)},"attempt":${event.attempt}`;
-  if (event.idempotencyKey !== undefined) text += `,"idempotency_key":${quoteText(event.idempotencyKey)}`;
-  text += `,"deadline_ms":${write(event.deadlineMs)},"may_rerun":${event.mayRerun}`;
-  if (event.handoff) text += ',"handoff":true';
-  if (event.stages.length > 0) text += `,"stages":${write(rename(event.stages, stageNames))}`;
-  if (event.reserved.length > 0) text += `,"reserved":${write(event.reserved)}`;
-  return { text: `${text}}`, body: 'null' };
+  return {
+    text: write({
+      id: event.id,
+      type: event.type,
+      turn: newTurn(event, previous),
+      at: newTime(event, previous),
+      cause: newCause(event, previous),
+      attempt: event.attempt,
+      idempotency_key: event.idempotencyKey,
+      deadline_ms: event.deadlineMs,
+      may_rerun: event.mayRerun,
+      handoff: event.handoff || undefined,
+      stages: event.stages.length === 0 ? undefined : rename(event.stages, stageNames),
+      reserved: unlessEmpty(event.reserved),
+    }),
+    body: 'null',
+  };
 }
 
 /** The output is most of a call's stored data: it is written once, and is the content. */
@@ -85,16 +116,26 @@ function encodeResult(
   outcome: ToolExecutionResult,
   previous: Previous | undefined,
 ): EncodedEvent {
-  let text =
-    `${head(event, previous)},"attempt":${event.attempt},"final":${event.final},"outcome":{"type":"ToolExecutionResult"` +
-    `,"tool_name":${quoteText(outcome.toolName)},"elapsed_ms":${write(outcome.elapsedMs)}` +
-    `,"was_coerced":${outcome.wasCoerced}`;
-  if (outcome.undo !== undefined) text += `,"undo":${write(outcome.undo)}`;
-  text += '}';
-  if (event.toolSuccess !== undefined) text += `,"tool_success":${event.toolSuccess}`;
-  if (event.error !== undefined) text += `,"error":${write({ reason: event.error.reason })}`;
-  if (event.costMicros !== 0) text += `,"cost_micros":${write(event.costMicros)}`;
-  if (event.unsettledEffect) text += ',"unsettled_effect":true';
+  const text = write({
+    id: event.id,
+    type: event.type,
+    turn: newTurn(event, previous),
+    at: newTime(event, previous),
+    cause: newCause(event, previous),
+    attempt: event.attempt,
+    final: event.final,
+    outcome: {
+      type: outcome.type,
+      tool_name: outcome.toolName,
+      elapsed_ms: outcome.elapsedMs,
+      was_coerced: outcome.wasCoerced,
+      undo: outcome.undo,
+    },
+    tool_success: event.toolSuccess,
+    error: event.error && { reason: event.error.reason },
+    cost_micros: event.costMicros === 0 ? undefined : event.costMicros,
+    unsettled_effect: event.unsettledEffect || undefined,
+  });
   const output = write(outcome.output);
   let body = `{"outcome":{"output":${output}`;
   if (outcome.files !== undefined) body += `,"files":${write(rename(outcome.files, fileNames))}`;
@@ -106,19 +147,19 @@ function encodeResult(
   if (event.payloadExtras !== undefined) body += `,"payload_extras":${write(event.payloadExtras)}`;
   if (event.reached.length > 0) body += `,"reached":${write(event.reached)}`;
   if (event.log.length > 0) body += `,"log":${write(event.log as readonly JsonObject[])}`;
-  return { text: `${text}}`, body: `${body}}` };
+  return { text, body: `${body}}` };
 }
 
-/** The envelope of an event that belongs to the session and call of its entry. */
-function head({ id, type, turnId, at, cause }: CallEvent, previous: Previous | undefined): string {
-  let text = `{"id":${quoteText(id)},"type":"${type}"`;
-  if (turnId !== previous?.turnId) text += `,"turn":${quoteText(turnId)}`;
-  if (at !== previous?.at) text += `,"at":${write(at)}`;
-  if (cause !== previous?.id) text += `,"cause":${cause === undefined ? 'null' : quoteText(cause)}`;
-  return text;
-}
+/** The fields of an event that are written only if they differ from the event before it in the entry. */
+const newTurn = ({ turnId }: CallEvent, previous: Previous | undefined): string | undefined =>
+  turnId === previous?.turnId ? undefined : turnId;
+const newTime = ({ at }: CallEvent, previous: Previous | undefined): number | undefined =>
+  at === previous?.at ? undefined : at;
+const newCause = ({ cause }: CallEvent, previous: Previous | undefined): string | null | undefined =>
+  cause === previous?.id ? undefined : (cause ?? null);
 
-const write = (value: JsonValue): string => JSON.stringify(value);
+const unlessEmpty = <Item>(list: readonly Item[]): readonly Item[] | undefined =>
+  list.length === 0 ? undefined : list;
 
 const principalNames = eventTable['tool.requested'].principal.inside;
 const stageNames = eventTable['tool.started'].stages.inside;

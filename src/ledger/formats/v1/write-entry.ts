@@ -7,7 +7,6 @@ import type { Entry, Move } from '../../journal.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { bodiesDigest } from './bodies-digest.ts';
 import { encodeCommonEvent } from './encode-common-event.ts';
-import { quoteText } from './quote-text.ts';
 
 /** An entry to write. Its events may have been read from a newer ledger. */
 export type WritableEntry = Omit<Entry, 'events'> & {
@@ -39,22 +38,25 @@ export type DraftEntry = {
 
 /** `random` returns a new text of at least 16 random bytes, as base64url. */
 export function draftEntry(entry: WritableEntry, ownerId: string, random: () => string): DraftEntry {
-  let events = '';
-  let bodies = '';
+  let events = ',"events":[';
+  let bodies = '[';
   let hasBodies = false;
   let previous: ReadEvent | undefined;
   for (const event of entry.events) {
     const encoded = encodeCommonEvent(event, entry, previous);
-    const comma = events === '' ? '' : ',';
-    events += comma + encoded.text;
-    bodies += comma + encoded.body;
+    if (previous !== undefined) {
+      events += ',';
+      bodies += ',';
+    }
+    events += encoded.text;
+    bodies += encoded.body;
     previous = event;
     hasBodies ||= encoded.body !== 'null';
   }
   return {
     before: `${head(entry, ownerId)},"bodies":`,
-    after: `,"events":[${events}]}`,
-    bodies: hasBodies ? `[${bodies}]` : undefined,
+    after: `${events}]}`,
+    bodies: hasBodies ? `${bodies}]` : undefined,
     salt: hasBodies ? random() : undefined,
   };
 }
@@ -73,20 +75,23 @@ export const writeEntry = (entry: WritableEntry, ownerId: string, random: () => 
   finishEntry(draftEntry(entry, ownerId, random));
 
 function head(entry: WritableEntry, ownerId: string): string {
-  const { entryId, sessionId, callId, expectedVersion, claim, releaseClaim, reserve, settle, moves, depth } =
-    entry;
-  const { totals = [] } = entry;
-  let text =
-    `{"v":1,"entry":${quoteText(entryId)},"session":${quoteText(sessionId)}` +
-    `,"call":${callId === undefined ? 'null' : quoteText(callId)}` +
-    `,"version":${expectedVersion === 'any' ? '"any"' : expectedVersion},"owner":${quoteText(ownerId)}`;
-  if (claim !== undefined) text += `,"claim":${JSON.stringify(toClaim(claim))}`;
-  if (releaseClaim !== undefined) text += `,"release":${quoteText(releaseClaim)}`;
-  if (reserve !== undefined) text += `,"reserve":${JSON.stringify(reserve)}`;
-  if (settle !== undefined) text += `,"settle":${JSON.stringify(settle)}`;
-  if (moves !== undefined) text += `,"moves":${JSON.stringify(moves.map(toMove))}`;
-  if (depth !== undefined && depth > 0) text += `,"depth":${depth}`;
-  return totals.length === 0 ? text : text + totalsText(totals);
+  const { claim, moves, depth, totals } = entry;
+  const text = JSON.stringify({
+    v: 1,
+    entry: entry.entryId,
+    session: entry.sessionId,
+    call: entry.callId ?? null,
+    version: entry.expectedVersion,
+    owner: ownerId,
+    claim: claim && toClaim(claim),
+    release: entry.releaseClaim,
+    reserve: entry.reserve,
+    settle: entry.settle,
+    moves: moves?.map(toMove),
+    depth: depth !== undefined && depth > 0 ? depth : undefined,
+    totals: totals === undefined || totals.length === 0 ? undefined : totals.map(toTotal),
+  });
+  return text.slice(0, -1);
 }
 
 /**
@@ -100,7 +105,9 @@ export function addTotals(text: string, totals: readonly CounterTotal[]): string
 }
 
 const totalsText = (totals: readonly CounterTotal[]): string =>
-  `,"totals":${JSON.stringify(totals.map(({ counter, used, reserved }) => ({ counter, used, reserved })))}`;
+  `,"totals":${JSON.stringify(totals.map(toTotal))}`;
+
+const toTotal = ({ counter, used, reserved }: CounterTotal): CounterTotal => ({ counter, used, reserved });
 
 const toMove = ({ subject, expectedVersion }: Move): object => ({ subject, version: expectedVersion });
 
