@@ -70,7 +70,7 @@ test('an order that reads a call of the same commit finds its entries', async ()
   const ledger = await openSqliteLedger(newPath());
   const call = new SampleCall('c', { sessionId: 's' });
   const entries = [call.begin(), call.end('timeout'), call.resolve('failed')];
-  await Promise.all([...entries.map((entry) => ledger.journal.append(entry))]);
+  await Promise.all(entries.map((entry) => ledger.journal.append(entry)));
   expect(ledger.journal.readCall('s', 'c')?.version).toBe(entries.length);
   expect(ledger.claims.findUnsettledEffects('s', 'send_mail', 'x')).toEqual([]);
   await ledger.close();
