@@ -55,7 +55,7 @@ export class PostgresLedger implements Ledger {
     this.ownFiles = postgresOwnFiles(options);
     const now = (this.now = () => options.clock?.now() ?? owners.now());
     const salt = createSalts();
-    const entries = new PostgresEntries(pool, () => changes);
+    const entries: PostgresEntries = new PostgresEntries(pool, () => changes);
     const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
     const owners = new PostgresOwners({
       pool,
