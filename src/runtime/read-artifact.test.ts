@@ -88,13 +88,12 @@ describe('read_artifact', () => {
   it('reads pieces, and says where the next one starts', async () => {
     const { turn } = offloading();
     const artifactId = await artifactOf(turn);
-    const whole = JSON.stringify(text);
     expect(await read(turn, { artifactId, offset: 10, limit: 20 })).toEqual({
       artifactId,
       offset: 10,
-      totalChars: whole.length,
+      totalChars: text.length,
       nextOffset: 30,
-      content: whole.slice(10, 30),
+      content: text.slice(10, 30),
     });
     let content = '';
     for (let offset: number | undefined = 0; offset !== undefined;) {
@@ -102,7 +101,17 @@ describe('read_artifact', () => {
       content += piece.content;
       offset = piece.nextOffset;
     }
-    expect(content).toBe(whole);
+    expect(content).toBe(text);
+  });
+
+  it('shows the lines of a text as lines, and other outputs as JSON', async () => {
+    const lines = 'a "line"\n'.repeat(3_000);
+    const { turn } = offloading(lines);
+    const first = await read(turn, { artifactId: await artifactOf(turn), limit: 18 });
+    expect(first).toMatchObject({ content: 'a "line"\na "line"\n', totalChars: lines.length });
+    const list = offloading([lines]);
+    const other = await read(list.turn, { artifactId: await artifactOf(list.turn), limit: 6 });
+    expect(other).toMatchObject({ content: '["a \\"' });
   });
 
   it('returns nothing beyond the end', async () => {
@@ -119,7 +128,7 @@ describe('read_artifact', () => {
     };
     expect(found.matches).toHaveLength(1);
     expect(found.matches[0]?.text).toContain('line 1234; line 1235;');
-    expect(JSON.stringify(text).indexOf('line 1234;')).toBe(found.matches[0]?.offset);
+    expect(text.indexOf('line 1234;')).toBe(found.matches[0]?.offset);
     const many = (await read(turn, { artifactId, search: 'line' })) as {
       matches: unknown[];
       nextOffset: number;

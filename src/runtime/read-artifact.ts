@@ -4,6 +4,7 @@ import { jsonSchema } from '../tool/schema.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ToolError } from '../call/tool-error.ts';
 import { readStoredArtifact } from './host/read-stored-artifact.ts';
+import { toReadableArtifact } from './host/readable-artifact.ts';
 
 export const readArtifactName = 'read_artifact';
 
@@ -60,7 +61,7 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
           'tool.reported_error',
           `This session has no artifact ${JSON.stringify(artifactId)}.`,
         );
-      const { content, mimeType } = artifact;
+      const { content, mimeType } = toReadableArtifact(artifact);
       if (typeof content !== 'string')
         throw new ToolError(
           'tool.reported_error',

@@ -2,6 +2,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { StoredArtifact } from '../../ledger/artifacts.ts';
 import { readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
+import { toReadableArtifact } from '../../runtime/host/readable-artifact.ts';
 
 const scheme = 'quittance://artifact/';
 
@@ -46,7 +47,7 @@ export async function readArtifactResource(
   if (named === undefined || !(await maySee(named.sessionId))) return undefined;
   const artifact = await toReadArtifact(source)(named.sessionId, named.artifactId);
   if (artifact === undefined) return undefined;
-  const { mimeType, content } = artifact;
+  const { mimeType, content } = toReadableArtifact(artifact);
   return typeof content === 'string'
     ? { uri, mimeType, text: content }
     : { uri, mimeType, blob: Buffer.from(content).toString('base64') };
