@@ -80,7 +80,7 @@ export const terms: readonly Term[] = [
     term: 'confirmation',
     meaning: 'The question to a person about a held call.',
     code: ['ConfirmationView'],
-    events: ['tool.held', 'confirmation.expired', 'confirmation.withdrawn'],
+    events: ['tool.held', 'confirmation.reminded', 'confirmation.expired', 'confirmation.withdrawn'],
     cli: ['pending'],
     console: ['Inbox'],
   },
@@ -91,6 +91,20 @@ export const terms: readonly Term[] = [
     code: ['PersonDecision', 'ConfirmationDecision', 'decide'],
     events: ['confirmation.decided'],
     cli: ['approve', 'deny', 'edit', 'respond'],
+  },
+  {
+    term: 'quorum',
+    meaning:
+      'The distinct verified people whose approval a rule needs. Approvals before the last one are votes; the last one is the decision.',
+    code: ['Vote', 'MissingSeat'],
+    events: ['confirmation.voted'],
+  },
+  {
+    term: 'delegation',
+    meaning: 'A verified person lets another one approve in their place until an instant.',
+    code: ['DelegationView'],
+    events: ['delegation.given', 'delegation.revoked'],
+    cli: ['delegations'],
   },
   {
     term: 'grant',

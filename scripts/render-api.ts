@@ -13,9 +13,14 @@ const output = 'src/http/api-schemas.ts';
 /** Types in these places belong to the API: their schemas are complete and refuse unknown fields. */
 const described = [
   folder,
-  ...['runtime/host/grant-view.ts', 'runtime/handoff/', 'ledger/call-query.ts', 'ledger/chain.ts'].map(
-    (path) => join(source, path),
-  ),
+  ...[
+    'runtime/host/grant-view.ts',
+    'runtime/people/delegations.ts',
+    'call/delegation.ts',
+    'runtime/handoff/',
+    'ledger/call-query.ts',
+    'ledger/chain.ts',
+  ].map((path) => join(source, path)),
   join(source, 'call/events/gate-event.ts'), // Provenance
 ];
 

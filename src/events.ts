@@ -8,7 +8,10 @@ export { decide } from './call/decide.ts';
 export type { DecideResult, Subject } from './call/decide.ts';
 export { evolve, foldCall } from './call/evolve.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';
-export type { Grant, GrantRevocation } from './call/grant.ts';
+export type { Grant, GrantApproval, GrantRevocation, GrantVote } from './call/grant.ts';
+export type { ApprovalPolicy, Approvers, Escalation, Exclusion, Seat } from './call/approval-policy.ts';
+export type { MissingSeat, SessionBounds, Vote } from './call/quorum.ts';
+export type { Delegation } from './call/delegation.ts';
 
 export { isKnownAuditOutcome, ToolAuditOutcome } from './call/audit.ts';
 export type { ListenExecutionContext, ToolAuditRecord, UnknownAuditOutcome } from './call/audit.ts';

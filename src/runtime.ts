@@ -15,6 +15,7 @@ export type { Ids } from './base/ids.ts';
 
 export type { RuntimeCalls } from './runtime/runtime-calls.ts';
 export type { RuntimeConfirmations } from './runtime/runtime-confirmations.ts';
+export type { RuntimeDelegations } from './runtime/runtime-delegations.ts';
 export type { RuntimeEvents } from './runtime/runtime-events.ts';
 export type { RuntimeGrants } from './runtime/runtime-grants.ts';
 export type { RuntimeHandoffs } from './runtime/runtime-handoffs.ts';
@@ -29,7 +30,8 @@ export type { UndoRequest } from './runtime/undo.ts';
 
 export type { ConfirmationQuery } from './ledger/confirmation-query.ts';
 export type { ConfirmationView, PreviewView } from './runtime/host/confirmation-view.ts';
-export type { PersonDecision } from './runtime/hold/keep-decision.ts';
+export type { ForSession, PersonDecision } from './runtime/hold/keep-decision.ts';
+export type { DelegationRef, DelegationRequest, DelegationView } from './runtime/people/delegations.ts';
 export type { LinkOptions, LinkUse } from './runtime/people/decision-token.ts';
 export type { LinkDecision } from './runtime/people/signed-token.ts';
 

@@ -86,6 +86,10 @@ const decidedBy = fc.record(
     identity,
     asker: fc.constantFrom('other' as const, 'same' as const, 'unknown' as const),
     notReadToEnd: fc.constant(true as const),
+    owner: fc.constantFrom('other' as const, 'same' as const, 'unknown' as const),
+    behalf: fc.array(fc.record({ delegation: word, name: word, identity: direct, until: instant }), {
+      maxLength: 2,
+    }),
     link: fc.record({ by: word, typed: word }, { requiredKeys: ['by'] }),
   },
   { requiredKeys: ['type', 'name'] },
@@ -172,7 +176,52 @@ const responded = fc
     return { ...event, outcome, content: told ?? outcomeToModelContent(outcome) };
   });
 
-const ask = fc.record({ by: decidedBy, description: anyText, code }, { requiredKeys: ['by', 'description'] });
+const approvers = {
+  roles: fc.array(word, { maxLength: 2 }),
+  groups: fc.array(word, { maxLength: 2 }),
+  people: fc.array(word, { maxLength: 2 }),
+};
+const approval = fc.record(
+  {
+    seats: fc.array(
+      fc.record(
+        {
+          ...approvers,
+          quorum: count,
+          escalate: fc.array(fc.record({ after: count, ...approvers }, { requiredKeys: ['after'] }), {
+            maxLength: 2,
+          }),
+        },
+        { requiredKeys: ['quorum'] },
+      ),
+      { minLength: 1, maxLength: 2 },
+    ),
+    shared: fc.constant(true as const),
+    exclude: fc.uniqueArray(fc.constantFrom('asker' as const, 'session_owner' as const)),
+    denials: count,
+    delegation: fc.constantFrom('none' as const, 'chain' as const),
+    reminders: fc.array(count, { maxLength: 2 }),
+  },
+  { requiredKeys: ['seats'] },
+);
+const ask = fc.record(
+  { by: decidedBy, description: anyText, code, approval },
+  { requiredKeys: ['by', 'description'] },
+);
+const bounded = <Event extends object>(
+  event: fc.Arbitrary<Event>,
+): fc.Arbitrary<Event & { session?: { until: number; uses: number } }> =>
+  fc
+    .tuple(event, maybe(fc.record({ until: instant, uses: count })))
+    .map(([each, session]) => (session === undefined ? each : { ...each, session }));
+const edits = {
+  editedInput: maybe(anyJsonObject),
+  editedDigest: maybe(word),
+  editedHidden: fc.array(word, { maxLength: 2 }),
+  editedForm: maybe(fc.constantFrom('json' as const, 'typed' as const)),
+  editedAccepted: maybe(anyJsonObject),
+  editedArtifacts: artifactArguments,
+};
 
 export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
   { weight: 4, arbitrary: responded },
@@ -278,23 +327,58 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       state: anyJsonObject,
     }),
   ),
+  bounded(
+    fc.record({
+      ...ofCall('confirmation.decided'),
+      confirmationId: word,
+      decision: fc.constantFrom('approve', 'deny', 'edit', 'respond'),
+      by: decidedBy,
+      reason: maybe(anyText),
+      inputDigest: word,
+      revision: maybe(count),
+      ...edits,
+      response: maybe(anyText),
+      receivedAt: maybe(instant),
+    }),
+  ),
+  bounded(
+    fc.record({
+      ...ofCall('confirmation.voted'),
+      confirmationId: word,
+      decision: fc.constantFrom('approve', 'deny', 'edit'),
+      by: decidedBy,
+      reason: maybe(anyText),
+      inputDigest: word,
+      revision: maybe(count),
+      ...edits,
+    }),
+  ),
   fc.record({
-    ...ofCall('confirmation.decided'),
+    ...ofCall('confirmation.reminded'),
     confirmationId: word,
-    decision: fc.constantFrom('approve', 'deny', 'edit', 'respond'),
-    by: decidedBy,
-    reason: maybe(anyText),
-    inputDigest: word,
-    revision: maybe(count),
-    editedInput: maybe(anyJsonObject),
-    editedDigest: maybe(word),
-    editedHidden: fc.array(word, { maxLength: 2 }),
-    editedForm: maybe(fc.constantFrom('json', 'typed')),
-    editedAccepted: maybe(anyJsonObject),
-    editedArtifacts: artifactArguments,
-    response: maybe(anyText),
-    receivedAt: maybe(instant),
+    kind: fc.constantFrom('reminder', 'escalation'),
+    dueAt: instant,
+    missing: fc.array(word, { maxLength: 2 }),
   }),
+  fc.record({
+    ...envelope('delegation.given'),
+    delegationId: word,
+    by: word,
+    identity: direct,
+    to: word,
+    until: instant,
+    reason: maybe(anyText),
+    state: anyJsonObject,
+  }),
+  identified(
+    fc.record({
+      ...envelope('delegation.revoked'),
+      delegationId: word,
+      by: word,
+      reason: maybe(anyText),
+      state: anyJsonObject,
+    }),
+  ),
   fc.record({ ...ofCall('confirmation.withdrawn'), confirmationId: word, reason: anyText }),
   fc.record({
     ...ofCall('tool.started'),

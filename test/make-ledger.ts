@@ -1,7 +1,7 @@
 /** A ledger like the runtime's, made from the rules alone, for tests of code that reads ledgers. */
 import type { Call } from '../src/call/call.ts';
 import type { Command } from '../src/call/command.ts';
-import type { CallEvent, QuittanceEvent } from '../src/call/event.ts';
+import type { CallEvent, DecidedBy, QuittanceEvent } from '../src/call/event.ts';
 import type { ToolOutcome } from '../src/call/outcome.ts';
 import type { Entry } from '../src/ledger/journal.ts';
 import type { StoredEntry } from '../src/ledger/stored-entry.ts';
@@ -18,6 +18,7 @@ export const stories = {
   denied: [['request', 'deny', 'denied']],
   unknown: [['request', 'unknown']],
   approved: [['request', 'ask', 'hold'], ['approve'], ['allow', 'start'], ['result']],
+  quorum: [['request', 'ask', 'hold_two'], ['first', 'remind'], ['second'], ['allow', 'start', 'result']],
   rejected: [
     ['request', 'ask', 'hold'],
     ['reject', 'rejected'],
@@ -128,6 +129,13 @@ export function rechain(entries: readonly StoredEntry[]): StoredEntry[] {
 const ada = { type: 'person', name: 'Ada' } as const;
 const digest = `sha256:${'ab'.repeat(32)}`;
 
+const financier = (subject: string): DecidedBy => ({
+  type: 'person',
+  name: subject,
+  identity: { kind: 'provider', issuer: 'https://id.example', subject, method: 'oidc', groups: ['finance'] },
+  asker: 'other',
+});
+
 function commandOf(step: Step, { call: callId, state }: { call: string; state: Call | undefined }): Command {
   const settle = (outcome: ToolOutcome, final = true): Command => ({
     type: 'respond',
@@ -185,6 +193,46 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
         confirmationId,
         description: 'May it?',
         asks: [{ by: { type: 'gate', name: 'mode' }, description: 'External.' }],
+        inputDigest: digest,
+      };
+    case 'hold_two':
+      return {
+        type: 'hold',
+        confirmationId,
+        description: 'May it?',
+        asks: [
+          {
+            by: { type: 'rule', name: 'big' },
+            description: 'Two of finance.',
+            approval: { seats: [{ groups: ['finance'], quorum: 2 }], exclude: ['asker'], reminders: [1] },
+          },
+        ],
+        inputDigest: digest,
+      };
+    case 'first':
+      return {
+        type: 'vote',
+        confirmationId,
+        decision: 'approve',
+        by: financier('eve'),
+        reason: undefined,
+        inputDigest: digest,
+      };
+    case 'remind':
+      return {
+        type: 'remind',
+        confirmationId,
+        kind: 'reminder',
+        dueAt: 1_790_000_000_000,
+        missing: ['1 of group finance'],
+      };
+    case 'second':
+      return {
+        type: 'answer',
+        confirmationId,
+        decision: 'approve',
+        by: financier('dan'),
+        reason: undefined,
         inputDigest: digest,
       };
     case 'approve':

@@ -3,7 +3,7 @@
  * effects outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The
  * naive wrapper must show duplicates, or the run proves nothing.
  *
- *   npm run crash -- [--rounds 3] [--part core|held|retried|stored|server] [--ledger sqlite|postgres]
+ *   npm run crash -- [--rounds 3] [--part core|held|quorum|retried|stored|server] [--ledger sqlite|postgres]
  *
  * With `--ledger postgres` the calls are on a real server. The points inside the transactions of SQLite (`stored`) give
  * way to `server`: there the processes live, and the server or the network fails.
@@ -20,6 +20,7 @@ import type {
   CrashPoint,
   Errand,
   HoldPoint,
+  QuorumPoint,
   RetryPoint,
   ServerPoint,
   StorePoint,
@@ -28,11 +29,14 @@ import type {
 import {
   holdPointNames,
   pointNames,
+  quorumPointNames,
   retryPointNames,
   serverPointNames,
   storePointNames,
   toolKinds,
 } from './points.ts';
+import type { QuorumTally } from './quorum-rounds.ts';
+import { emptyQuorumTally, playQuorumRound } from './quorum-rounds.ts';
 import type { RetryTally } from './retry-rounds.ts';
 import { emptyRetryTally, playRetryRound } from './retry-rounds.ts';
 import type { StoreTally } from './store-rounds.ts';
@@ -53,7 +57,7 @@ const option = (name: string, otherwise: number): number => {
 };
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
-const parts = ['core', 'held', 'retried', 'stored', 'server'] as const;
+const parts = ['core', 'held', 'quorum', 'retried', 'stored', 'server'] as const;
 const only = process.argv.includes('--part') ? process.argv[process.argv.indexOf('--part') + 1] : undefined;
 if (only !== undefined && !parts.some((part) => part === only)) {
   process.stderr.write(`--part takes one of ${parts.join(', ')}.\n`);
@@ -163,10 +167,12 @@ const ours = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyT
 const control = new Map<CrashPoint, Tally>(pointNames.map((point) => [point, emptyTally()]));
 const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTally()]));
 const holdCombinations = (plays('held') ? holdPointNames : []).map((point) => ({ point, calls: 12 }));
+const quorumCombinations = (plays('quorum') ? quorumPointNames : []).map((point) => ({ point, calls: 12 }));
 const retryCombinations = (plays('retried') ? retryPointNames : []).map((point) => ({ point, calls: 12 }));
 const storeCombinations = (plays('stored') ? storePointNames : []).map((point) => ({ point, calls: 6 }));
 const serverCombinations = plays('server') ? serverPointNames : [];
 const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
+const voted = new Map<QuorumPoint, QuorumTally>(quorumPointNames.map((point) => [point, emptyQuorumTally()]));
 const tried = new Map<RetryPoint, RetryTally>(retryPointNames.map((point) => [point, emptyRetryTally()]));
 const stored = new Map<StorePoint, StoreTally>(storePointNames.map((point) => [point, emptyStoreTally()]));
 const served = new Map<ServerPoint, ServerTally>(
@@ -176,6 +182,7 @@ const progress = createProgress(
   'crash matrix',
   (combinations.length +
     holdCombinations.length +
+    quorumCombinations.length +
     retryCombinations.length +
     storeCombinations.length +
     serverCombinations.length) *
@@ -200,6 +207,14 @@ try {
       if (stopped) break;
       const tally = people.get(point);
       if (tally !== undefined) await playHoldRound(world, ledgers, { point, calls, serial: serial++ }, tally);
+      progress.step();
+    }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const { point, calls } of quorumCombinations) {
+      if (stopped) break;
+      const tally = voted.get(point);
+      if (tally !== undefined)
+        await playQuorumRound(world, ledgers, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
   for (let round = 0; round < rounds && !stopped; round++)
@@ -261,6 +276,25 @@ if (plays('held'))
     [...people].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );
 
+if (plays('quorum'))
+  printTable(
+    [
+      'two people needed, killed',
+      'rounds',
+      'calls',
+      'ran once',
+      'denied',
+      'duplicated',
+      'without quorum',
+      'counted twice',
+      'decided twice',
+      'asked twice',
+      'lost',
+      'indeterminate',
+    ],
+    [...voted].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
+
 if (plays('retried'))
   printTable(
     [
@@ -306,6 +340,8 @@ const sumStored = (column: keyof StoreTally): number =>
   [...stored.values()].reduce((total, tally) => total + tally[column], 0);
 const sumTried = (column: keyof RetryTally): number =>
   [...tried.values()].reduce((total, tally) => total + tally[column], 0);
+const sumVoted = (column: keyof QuorumTally): number =>
+  [...voted.values()].reduce((total, tally) => total + tally[column], 0);
 const sumHeld = (column: keyof HoldTally): number =>
   [...people.values()].reduce((total, tally) => total + tally[column], 0);
 const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number =>
@@ -327,6 +363,16 @@ const figures = {
     decided_twice: sumHeld('decidedTwice'),
     lost: sumHeld('lost'),
     indeterminate: sumHeld('indeterminate'),
+  },
+  quorum: {
+    calls: sumVoted('calls'),
+    duplicated: sumVoted('duplicated'),
+    without_quorum: sumVoted('withoutQuorum'),
+    counted_twice: sumVoted('countedTwice'),
+    decided_twice: sumVoted('decidedTwice'),
+    asked_twice: sumVoted('askedTwice'),
+    lost: sumVoted('lost'),
+    indeterminate: sumVoted('indeterminate'),
   },
   retried: {
     calls: sumTried('calls'),
@@ -350,7 +396,14 @@ const figures = {
     findings: sumServed('findings'),
   },
 };
-const { held, retried } = figures;
+const { held, quorum, retried } = figures;
+const quorumWrong =
+  quorum.duplicated +
+  quorum.without_quorum +
+  quorum.counted_twice +
+  quorum.decided_twice +
+  quorum.asked_twice +
+  quorum.lost;
 const storedWrong =
   figures.stored.duplicated +
   figures.stored.lost +
@@ -361,7 +414,8 @@ const retriedWrong = retried.duplicated + retried.lost + retried.emitted_twice +
 const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 if (stopped) process.exitCode = 130;
-else if (figures.duplicated + figures.lost + heldWrong + retriedWrong + storedWrong > 0) process.exitCode = 1;
+else if (figures.duplicated + figures.lost + heldWrong + quorumWrong + retriedWrong + storedWrong > 0)
+  process.exitCode = 1;
 else if (plays('core') && figures.control_duplicated_after_effect === 0) {
   process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');
   process.exitCode = 1;

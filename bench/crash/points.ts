@@ -39,6 +39,36 @@ export type HoldErrand = {
   readonly nth: number;
 };
 
+/** The points at which the holder or a voter of a call that needs two people is killed. */
+export const quorumPoints = {
+  'voter: before vote': 'the first person has approved, that is not stored',
+  'voter: after vote': 'the first approval is stored, no process has seen it',
+  'holder: after vote': 'the holder has seen an approval that needs another one',
+  'voter: before decision': 'the second person has approved, that is not stored',
+  'voter: after decision': 'the quorum is complete and stored, no process has seen it',
+  'holder: before intent': 'the quorum is complete and checked again, the intent is not stored',
+  'holder: after intent': 'the intent is stored, the tool has not started',
+  'all: after vote': 'the first approval is stored, and the holder and a voter are dead',
+} as const;
+
+export type QuorumPoint = keyof typeof quorumPoints;
+export const quorumPointNames: readonly QuorumPoint[] = Object.keys(quorumPoints) as QuorumPoint[]; // the keys of that table
+
+/** The task of a process that holds calls, votes on them as one person, or follows. */
+export type QuorumErrand = {
+  readonly ledger: string;
+  readonly service: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  readonly part: 'holder' | 'voter' | 'after';
+  /** Undefined for processes that survive. */
+  readonly point: QuorumPoint | undefined;
+  /** The number of the visit of the point at which the process dies. */
+  readonly nth: number;
+  /** The person of a voter. */
+  readonly by: string;
+};
+
 export const toolKinds = ['non-idempotent', 'idempotent', 'reconcilable', 'read'] as const;
 export type ToolKind = (typeof toolKinds)[number];
 

@@ -74,6 +74,7 @@ export type ErrorFacts = {
   readonly 'grant.unknown': { readonly sessionId: string; readonly grantId: string };
   readonly 'review.unknown': { readonly server: string; readonly tool: string };
   readonly 'review.mismatch': { readonly server: string; readonly tool: string };
+  readonly 'delegation.unknown': { readonly delegationId: string };
   readonly 'handoff.unknown': { readonly sessionId?: string; readonly callId?: string };
   readonly 'handoff.taken': { readonly callId: string; readonly worker: string; readonly expiresAt?: string };
   readonly 'handoff.expired': {

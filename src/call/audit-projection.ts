@@ -4,6 +4,7 @@ import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from '
 import type { ToolFailure, ToolOutcome } from './outcome.ts';
 import { outcomeToToolResult, outputToToolResult } from './outcome-to-tool-result.ts';
 import type { PersistenceBoundary } from './persistence-boundary.ts';
+import { hasPolicy, isApproval } from './quorum.ts';
 import type { ToolResult } from './tool-result.ts';
 import { evolve } from './evolve.ts';
 
@@ -104,6 +105,8 @@ function auditOutcomeOf(before: Call | undefined, event: CallEvent): ToolAuditOu
     case 'tool.late':
     case 'retry.requested':
     case 'confirmation.decided':
+    case 'confirmation.voted':
+    case 'confirmation.reminded':
     case 'confirmation.expired':
     case 'confirmation.withdrawn':
     case 'tool.previewed':
@@ -165,6 +168,11 @@ const toRefusalRecord = (event: CallNotAccepted): ToolAuditRecord => ({
   at: event.at,
 });
 
+function approversOf({ confirmation }: Call): Pick<ToolAuditRecord, 'approvers'> {
+  if (confirmation === undefined || !hasPolicy(confirmation.asks)) return {};
+  return { approvers: confirmation.votes.filter(isApproval).map(({ by }) => by) };
+}
+
 function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): ToolAuditRecord {
   return {
     recordId: event.id,
@@ -184,6 +192,7 @@ function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): Tool
     askedBy: call.askedBy,
     policyVersion: call.policyVersion,
     decidedBy: call.decidedBy,
+    ...approversOf(call),
     grantId: call.grantId,
     toolSuccess: event.type === 'tool.responded' ? event.toolSuccess : undefined,
     outcome,

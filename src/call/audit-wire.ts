@@ -43,6 +43,7 @@ export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): Js
       asked_by: record.askedBy && { ...record.askedBy },
       policy_version: record.policyVersion,
       decided_by: record.decidedBy && { ...record.decidedBy },
+      approvers: record.approvers?.map((by) => ({ ...by })),
       grant_id: record.grantId,
       tool_success: record.toolSuccess,
     }),
@@ -76,6 +77,11 @@ export function auditRecordFromWire(value: unknown): ReadAuditRecord {
     askedBy: fields.maybe('asked_by', (key) => fields.object(key) as unknown as Identity),
     policyVersion: fields.maybe('policy_version', text),
     decidedBy: fields.maybe('decided_by', (key) => decidedByFromWire(fields.object(key))),
+    ...given({
+      approvers: fields.maybe('approvers', (key) =>
+        fields.list(key).map((each) => decidedByFromWire(new Fields(each, 'An approver').all)),
+      ),
+    }),
     grantId: fields.maybe('grant_id', text),
     toolSuccess: fields.maybe('tool_success', (key) => fields.flag(key)),
     outcome: auditOutcomeFromWire(fields.object('outcome')),
@@ -103,6 +109,7 @@ const recordKeys: readonly string[] = [
   'asked_by',
   'policy_version',
   'decided_by',
+  'approvers',
   'grant_id',
   'tool_success',
   'outcome',

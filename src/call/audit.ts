@@ -77,6 +77,8 @@ export type ToolAuditRecord = {
   readonly policyVersion: string | undefined;
   /** Who or what decided. For a person, also how they were identified. */
   readonly decidedBy: DecidedBy | undefined;
+  /** Everyone who has approved so far, if a rule says who must approve. The last one is also `decidedBy`. */
+  readonly approvers?: readonly DecidedBy[];
   /** The grant that approved the call instead of a person. */
   readonly grantId: string | undefined;
   /** The result of the success check. Undefined if nothing was judged. */

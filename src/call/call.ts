@@ -18,6 +18,7 @@ import type {
   ToolUndone,
 } from './event.ts';
 import type { Identity } from './identity.ts';
+import type { Vote } from './quorum.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it, folded from its events. */
@@ -148,6 +149,12 @@ export type Question = {
   readonly risk: readonly string[];
   readonly schemaDigest: string | undefined;
   readonly comparison: ArgumentComparison | undefined;
+  /** Digest of the input that the gates judged. Differs from `inputDigest` after an edit that needs more approvals. */
+  readonly judgedDigest: string;
+  /** What each person has said so far, and in the end. One act for each person. */
+  readonly votes: readonly Vote[];
+  /** The last time that a reminder or an escalation was recorded for. */
+  readonly remindedAt: number | undefined;
 };
 
 /** The state of a question. `response`: the text for the model instead of a result. */

@@ -24,6 +24,17 @@ export type Command =
       | 'response'
       | 'receivedAt'
     >)
+  | ({ readonly type: 'vote' } & MaySay<
+      'confirmation.voted',
+      | 'revision'
+      | 'editedInput'
+      | 'editedDigest'
+      | 'editedHidden'
+      | 'editedForm'
+      | 'editedAccepted'
+      | 'editedArtifacts'
+    >)
+  | ({ readonly type: 'remind' } & EventDataOf<'confirmation.reminded'>)
   | ({ readonly type: 'preview' } & EventDataOf<'tool.previewed'>)
   | ({ readonly type: 'expire' } & EventDataOf<'confirmation.expired'>)
   | ({ readonly type: 'report' } & EventDataOf<'tool.reported'>)

@@ -22,7 +22,7 @@ export type DecideResult =
   | { readonly ok: false; readonly refusal: string };
 
 export function decide(call: Call | undefined, command: Command, subject: Subject): DecideResult {
-  const refusal = refuse(call, command);
+  const refusal = refuse(call, command, subject.at);
   if (refusal !== undefined) return { ok: false, refusal };
   return { ok: true, event: toEvent(call, command, subject) };
 }
@@ -212,6 +212,21 @@ function toRareEvent(call: Call | undefined, command: RareCommand, envelope: Env
         ...envelope,
         type: 'confirmation.decided',
       };
+    case 'vote':
+      return {
+        revision: undefined,
+        editedInput: undefined,
+        editedDigest: undefined,
+        editedHidden: [],
+        editedForm: undefined,
+        editedAccepted: undefined,
+        editedArtifacts: [],
+        ...command,
+        ...envelope,
+        type: 'confirmation.voted',
+      };
+    case 'remind':
+      return { ...command, ...envelope, type: 'confirmation.reminded' };
     case 'withdraw':
       return { ...command, ...envelope, type: 'confirmation.withdrawn' };
     case 'try_again':

@@ -46,13 +46,15 @@ export const describePerson = ({
   identity,
   asker,
   notReadToEnd,
+  behalf,
 }: {
   readonly name: string;
   readonly identity?: Identity | undefined;
   readonly asker?: DecidedBy['asker'];
   readonly notReadToEnd?: DecidedBy['notReadToEnd'];
+  readonly behalf?: DecidedBy['behalf'];
 }): string =>
-  `${name} (${describeIdentity(identity)}${asker === 'same' ? '; also asked for this call' : ''}${notReadToEnd === true ? '; had not read to the end' : ''})`;
+  `${name} (${describeIdentity(identity)}${behalf === undefined ? '' : behalf.map((each) => `; for ${each.name}`).join('')}${asker === 'same' ? '; also asked for this call' : ''}${notReadToEnd === true ? '; had not read to the end' : ''})`;
 
 /** A provider may state a time that no date can hold. */
 const describeInstant = (at: number): string => {

@@ -16,10 +16,13 @@ import type { BehaviorFailed } from './events/behavior-event.ts';
 import type {
   ConfirmationDecided,
   ConfirmationExpired,
+  ConfirmationReminded,
+  ConfirmationVoted,
   ConfirmationWithdrawn,
   ToolHeld,
   ToolPreviewed,
 } from './events/confirmation-event.ts';
+import type { DelegationEvent } from './events/delegation-event.ts';
 import type { BudgetExhausted, ToolDecided, ToolRecalled, ToolRequested } from './events/gate-event.ts';
 import type { GrantEvent } from './events/grant-event.ts';
 import type { ContractsLoaded, LedgerEvent } from './events/ledger-event.ts';
@@ -33,6 +36,7 @@ export type * from './events/resolution-event.ts';
 export type * from './events/attempt-event.ts';
 export type * from './events/behavior-event.ts';
 export type * from './events/confirmation-event.ts';
+export type * from './events/delegation-event.ts';
 export type * from './events/gate-event.ts';
 export type * from './events/grant-event.ts';
 export type * from './events/ledger-event.ts';
@@ -46,6 +50,7 @@ export type {
   LinkHolder,
   LinkIdentity,
   LinkMaker,
+  Memberships,
   OsUserIdentity,
   ProviderIdentity,
   TokenIdentity,
@@ -66,6 +71,8 @@ export type CallEvent =
   | ToolUndone
   | PersistenceFailed
   | ConfirmationDecided
+  | ConfirmationVoted
+  | ConfirmationReminded
   | ConfirmationExpired
   | ConfirmationWithdrawn
   | RetryRequested
@@ -81,6 +88,7 @@ export type QuittanceEvent =
   | TurnEvent
   | WorkflowEvent
   | GrantEvent
+  | DelegationEvent
   | BehaviorEvent
   | RefusalEvent
   | ContractsLoaded

@@ -3,12 +3,15 @@ import type {
   CallEvent,
   ConfirmationDecided,
   ConfirmationExpired,
+  ConfirmationVoted,
   ToolDecided,
   ToolHeld,
   ToolRequested,
   ToolResponded,
   ToolStarted,
 } from './event.ts';
+import type { Vote } from './quorum.ts';
+import { withVote } from './quorum.ts';
 
 /**
  * Events give the call. Total: an unknown event leaves the call unchanged, so that a newer ledger can be
@@ -58,6 +61,13 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
       break;
     case 'confirmation.decided':
       answer(call, event);
+      break;
+    case 'confirmation.voted':
+      vote(call, event);
+      break;
+    case 'confirmation.reminded':
+      if (call.confirmation !== undefined)
+        call.confirmation = { ...call.confirmation, remindedAt: event.dueAt };
       break;
     case 'confirmation.expired':
       expire(call, event);
@@ -144,6 +154,9 @@ function hold(call: CallDraft, event: ToolHeld): void {
     schemaDigest: event.schemaDigest,
     comparison: event.comparison,
     askedAt: event.at,
+    judgedDigest: event.inputDigest,
+    votes: none,
+    remindedAt: undefined,
     status: 'pending',
     ...undecided,
   };
@@ -159,17 +172,47 @@ function answer(call: CallDraft, event: ConfirmationDecided): void {
   // A denial that was received in time overrides the expiry.
   else if (call.status === 'approved') call.status = 'held';
   call.decidedBy = event.by;
-  if (event.editedDigest !== undefined) {
-    call.effectiveInput = event.editedInput;
-    call.inputDigest = event.editedDigest;
-    call.hidden = event.editedHidden;
-    call.inputForm = event.editedForm;
-    call.acceptedInput = event.editedAccepted ?? event.editedInput;
-    call.artifacts = event.editedArtifacts;
-    call.wasEdited = true;
-  }
-  if (call.confirmation !== undefined)
-    call.confirmation = { ...questionOf(call.confirmation), ...answerOf(event) };
+  edit(call, event);
+  const asked = call.confirmation;
+  if (asked === undefined) return;
+  const votes = decision === 'respond' ? asked.votes : withVote(asked.votes, voteOf({ ...event, decision }));
+  call.confirmation = { ...questionOf(asked), ...answerOf(event), votes };
+}
+
+/** The question stays open. After an edit it is about the new input, and only the editor has approved that. */
+function vote(call: CallDraft, event: ConfirmationVoted): void {
+  call.takeovers = 0;
+  edit(call, event);
+  const asked = call.confirmation;
+  if (asked === undefined) return;
+  const votes = withVote(asked.votes, voteOf(event));
+  call.confirmation = {
+    ...asked,
+    votes,
+    // A preview was made for the input before the edit.
+    ...(event.editedDigest !== undefined && { inputDigest: event.editedDigest, revision: undefined }),
+  };
+}
+
+type Voting = Pick<ConfirmationVoted, 'decision' | 'by' | 'at' | 'reason' | 'session'>;
+
+const voteOf = ({ decision, by, at, reason, session }: Voting): Vote => ({
+  decision,
+  by,
+  at,
+  reason,
+  ...(session !== undefined && { session }),
+});
+
+function edit(call: CallDraft, event: ConfirmationDecided | ConfirmationVoted): void {
+  if (event.editedDigest === undefined) return;
+  call.effectiveInput = event.editedInput;
+  call.inputDigest = event.editedDigest;
+  call.hidden = event.editedHidden;
+  call.inputForm = event.editedForm;
+  call.acceptedInput = event.editedAccepted ?? event.editedInput;
+  call.artifacts = event.editedArtifacts;
+  call.wasEdited = true;
 }
 
 function answerOf({ decision, by, reason, response, at: decidedAt }: ConfirmationDecided): Answer {

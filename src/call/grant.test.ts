@@ -16,6 +16,7 @@ const grant = (grantId: string, changes: Partial<Grant> = {}): Grant => ({
   reason: undefined,
   givenAt: 1,
   revoked: undefined,
+  approved: undefined,
   ...changes,
 });
 const bob = { by: 'bob', identity: { kind: 'self_asserted' }, at: 2, reason: undefined } as const;

@@ -7,6 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
+import type { DecidedBy } from './events/gate-event.ts';
 import type { DirectIdentity } from './identity.ts';
 import { readDirectIdentity } from './identity.ts';
 
@@ -28,7 +29,20 @@ export type Grant = {
   readonly reason: string | undefined;
   readonly givenAt: number;
   readonly revoked: GrantRevocation | undefined;
+  /** Set if several people gave it by approving a call for its session. */
+  readonly approved: GrantApproval | undefined;
 };
+
+/** The approvals of a call that became a grant for its session. It answers the same asks only. */
+export type GrantApproval = {
+  readonly callId: string;
+  readonly askedAt: number;
+  /** Keys of the asks that the people answered. See `askKey`. */
+  readonly asks: readonly string[];
+  readonly votes: readonly GrantVote[];
+};
+
+export type GrantVote = { readonly by: DecidedBy; readonly at: number };
 
 export type GrantRevocation = {
   readonly by: string;
@@ -94,6 +108,7 @@ const toRow = ({
   reason,
   givenAt,
   revoked,
+  approved,
 }: Grant): JsonObject => ({
   grant_id: grantId,
   tool_name: toolName,
@@ -105,6 +120,8 @@ const toRow = ({
   ...(reason !== undefined && { reason }),
   given_at: givenAt,
   ...(revoked !== undefined && { revoked: revocationToRow(revoked) }),
+  // Its fields are JSON: names, identities and numbers.
+  ...(approved !== undefined && { approved: approved as unknown as JsonObject }),
 });
 
 const revocationToRow = ({ by, identity, at, reason }: GrantRevocation): JsonObject => ({
@@ -125,6 +142,7 @@ const known: ReadonlySet<string> = new Set([
   'reason',
   'given_at',
   'revoked',
+  'approved',
 ]);
 
 function parseGrant(row: JsonValue, sessionId: string): Grant | undefined {
@@ -145,8 +163,44 @@ function parseGrant(row: JsonValue, sessionId: string): Grant | undefined {
   const identity = given === undefined ? undefined : readDirectIdentity(given);
   if (given !== undefined && identity === undefined) return undefined;
   const ended = revoked === undefined ? undefined : parseRevocation(revoked);
-  return { grantId, sessionId, toolName, where, until, uses, by, identity, reason, givenAt, revoked: ended };
+  const approval = own(row, 'approved');
+  const approved = approval === undefined ? undefined : parseApproval(approval);
+  if (approval !== undefined && approved === undefined) return undefined;
+  return {
+    grantId,
+    sessionId,
+    toolName,
+    where,
+    until,
+    uses,
+    by,
+    identity,
+    reason,
+    givenAt,
+    revoked: ended,
+    approved,
+  };
 }
+
+function parseApproval(value: JsonValue): GrantApproval | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { callId, askedAt, asks, votes, ...rest } = value;
+  if (typeof callId !== 'string' || typeof askedAt !== 'number' || Object.keys(rest).length > 0)
+    return undefined;
+  if (!isListOf(asks, (each): each is string => typeof each === 'string')) return undefined;
+  return isListOf(votes, isGrantVote) ? { callId, askedAt, asks, votes } : undefined;
+}
+
+const isListOf = <Item>(value: unknown, isItem: (each: unknown) => each is Item): value is readonly Item[] =>
+  Array.isArray(value) && value.every(isItem);
+
+/** This file wrote it: a person with their identity. */
+const isGrantVote = (value: unknown): value is GrantVote =>
+  isJsonObject(value) &&
+  typeof value['at'] === 'number' &&
+  isJsonObject(value['by']) &&
+  value['by']['type'] === 'person' &&
+  typeof value['by']['name'] === 'string';
 
 /** In any spelling, it is a revocation. */
 function parseRevocation(row: JsonValue): GrantRevocation {

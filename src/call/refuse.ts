@@ -6,7 +6,8 @@
  * 3. An attempt starts only after every earlier one has ended, or when the call is rerun.
  * 4. There is one final outcome. A denial means that the body never ran; a result means that it did.
  * 5. A failed attempt is followed by another only if a behavior requested it.
- * 6. After the outcome only late results, recalls and resolutions may follow, and none changes it.
+ * 6. A call runs only with the approvals of distinct people that the rules which asked need.
+ * 7. After the outcome only late results, recalls and resolutions may follow, and none changes it.
  */
 import { describeDecider } from './describe-identity.ts';
 import type { Call } from './call.ts';
@@ -14,9 +15,11 @@ import type { Command } from './command.ts';
 import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
+import { denialsNeeded, hasPolicy, isComplete } from './quorum.ts';
+import { completes, whyNotApprover } from './why-not-approver.ts';
 
 /** Why a command is illegal, or undefined if it is legal. */
-export function refuse(call: Call | undefined, command: Command): string | undefined {
+export function refuse(call: Call | undefined, command: Command, at: number): string | undefined {
   if (command.type === 'request') return call && 'This call was requested already.';
   if (call === undefined) return 'This call was never requested.';
   const settled = call.status === 'settled';
@@ -37,7 +40,11 @@ export function refuse(call: Call | undefined, command: Command): string | undef
       if (call.status === 'held') return 'The call is held already.';
       return undefined;
     case 'answer':
-      return refuseAnswer(call, command);
+      return refuseAnswer(call, command) ?? refuseAlone(call, command, at);
+    case 'vote':
+      return refuseVote(call, command, at);
+    case 'remind':
+      return refuseReminder(call, command, at);
     case 'preview':
       if (settled) return 'The call has its outcome; there is nothing to preview.';
       return call.status === 'requested' || call.status === 'approved'
@@ -60,6 +67,7 @@ export function refuse(call: Call | undefined, command: Command): string | undef
       if (settled) return 'The call has its outcome; its body may not run.';
       if (call.status === 'held') return 'The call is held for a person; its body may not run.';
       if (call.ruling !== 'allow') return 'The gates have not let the call through; its body may not run.';
+      if (lacksQuorum(call)) return 'The rules need more approvals than the call has; its body may not run.';
       if (call.copiedFrom !== undefined)
         return 'The call is answered by another of the same key; its body may not run.';
       if (call.failed !== undefined && call.retry === undefined)
@@ -116,12 +124,12 @@ function refuseRecall(call: Call, how: 'cached' | 'replayed' | 'conflict'): stri
   }
 }
 
-function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string | undefined {
+function refuseAnswer(call: Call, command: Command & { type: 'answer' | 'vote' }): string | undefined {
   const asked = call.confirmation;
   if (asked === undefined || asked.confirmationId !== command.confirmationId)
     return 'This call does not ask that.';
   const isOpen = asked.status === 'pending' && call.status === 'held';
-  if (!isOpen && !mayStillDeny(call, command))
+  if (!isOpen && !(command.type === 'answer' && mayStillDeny(call, command)))
     return `This was ${asked.status} already${asked.by ? ` by ${describeDecider(asked.by)}` : ''}.`;
   if (asked.inputDigest !== command.inputDigest)
     return 'The decision is about another input than the one that is held.';
@@ -132,9 +140,49 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' }): string
     return `Only a person can ${command.decision}.`;
   if ((command.decision === 'edit') !== (command.editedDigest !== undefined))
     return 'An edit, and nothing else, comes with other arguments.';
-  if ((command.decision === 'respond') !== (command.response !== undefined))
+  if (command.type === 'answer' && (command.decision === 'respond') !== (command.response !== undefined))
     return 'A response, and nothing else, comes with a text.';
   return undefined;
+}
+
+/** A decision ends the question, so its person must be an approver, and with them the quorum must be complete. */
+function refuseAlone(call: Call, command: Command & { type: 'answer' }, at: number): string | undefined {
+  const asked = call.confirmation;
+  if (asked === undefined || !hasPolicy(asked.asks) || command.by.type !== 'person') return undefined;
+  const why = whyNotApprover(asked, command, at);
+  if (why !== undefined) return `${command.by.name} does not count: ${why}.`;
+  const { decision } = command;
+  if (decision === 'respond')
+    return denialsNeeded(asked.asks) > 1 ? 'One person alone cannot end this question.' : undefined;
+  if (completes(asked, { ...command, decision }, at)) return undefined;
+  return `The decision of ${command.by.name} does not complete what the rules need.`;
+}
+
+/** An act that does not end the question. One that does is a decision. */
+function refuseVote(call: Call, command: Command & { type: 'vote' }, at: number): string | undefined {
+  const asked = call.confirmation;
+  const refusal = refuseAnswer(call, command);
+  if (refusal !== undefined || asked === undefined) return refusal;
+  if (!hasPolicy(asked.asks)) return 'No rule asks for several people; one decision is enough.';
+  const why = whyNotApprover(asked, command, at);
+  if (why !== undefined) return `${command.by.name} does not count: ${why}.`;
+  return completes(asked, command, at) ? 'This act decides the question; it is a decision.' : undefined;
+}
+
+/** Did people approve the call whose approvals do not satisfy the rules that asked? */
+const lacksQuorum = ({ confirmation }: Call): boolean =>
+  confirmation !== undefined &&
+  confirmation.decision !== undefined &&
+  !isComplete(confirmation, confirmation.votes);
+
+function refuseReminder(call: Call, command: Command & { type: 'remind' }, at: number): string | undefined {
+  const asked = call.confirmation;
+  if (asked?.confirmationId !== command.confirmationId || asked.status !== 'pending')
+    return 'There is no such open question.';
+  if (command.dueAt > at) return 'The reminder is not due yet.';
+  return asked.remindedAt !== undefined && command.dueAt <= asked.remindedAt
+    ? 'The reminder was recorded already.'
+    : undefined;
 }
 
 /**
@@ -158,6 +206,8 @@ function refuseExpiry(call: Call, command: Command & { type: 'expire' }): string
   if (asked?.confirmationId !== command.confirmationId) return 'This call does not ask that.';
   if (call.status !== 'held' && call.status !== 'approved') return 'The call is past being asked about.';
   if (asked.expiresAt === undefined) return 'This question never expires.';
+  if (command.effect === 'allow' && hasPolicy(asked.asks))
+    return 'The rules need people; no time replaces them.';
   if (command.effect === 'allow' && (asked.timeoutEffect !== 'allow' || asked.status !== 'pending'))
     return 'No rule lets this call run when the time is up.';
   return undefined;

@@ -104,6 +104,8 @@ const momentTypes = [
   'tool.taken_over',
   'tool.reported',
   'tool.undone',
+  'confirmation.voted',
+  'confirmation.reminded',
 ] as const;
 type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }>;
 
@@ -119,6 +121,10 @@ function momentOf(event: Moment): Omit<CallSpan, 'from'> {
         ms: Math.max(0, (event.notBefore ?? event.at) - event.at),
         note: `attempt ${event.attempt}, requested by ${event.by}`,
       };
+    case 'confirmation.voted':
+      return { name: 'vote', ms, note: `${decisionWords[event.decision]} by ${describeDecider(event.by)}` };
+    case 'confirmation.reminded':
+      return { name: event.kind, ms, note: `missing ${event.missing.join('; ')}` };
     case 'tool.late':
       return { name: 'late', ms, note: `attempt ${event.attempt} ${event.result.type} after its deadline` };
     case 'tool.recalled':

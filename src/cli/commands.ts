@@ -26,6 +26,7 @@ import { eraseCommand } from './commands/erase.ts';
 import { errorsCommand } from './commands/errors.ts';
 import { archiveCommand } from './commands/archive.ts';
 import { exportCommand } from './commands/export.ts';
+import { delegationsCommand } from './commands/delegations.ts';
 import { grantsCommand } from './commands/grants.ts';
 import { handoffCommand } from './commands/handoff.ts';
 import { createHelpCommand } from './commands/help.ts';
@@ -68,6 +69,7 @@ export const commands: readonly CliCommand[] = [
   respondCommand,
   editCommand,
   grantsCommand,
+  delegationsCommand,
   handoffCommand,
   behaviorsCommand,
   notificationsCommand,

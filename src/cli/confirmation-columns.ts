@@ -1,6 +1,7 @@
 /** Confirmations, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { describeMissing, hasPolicy } from '../call/quorum.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import { shortDigest } from './short-digest.ts';
 import type { Column, Row } from './table.ts';
@@ -53,6 +54,7 @@ export const confirmationColumns: readonly Column[] = [
   { title: 'EXPIRES', usual: 7 },
   { title: 'DIGEST' },
   { title: 'REV', align: 'right' },
+  { title: 'MISSING', min: 8, optional: 1 },
   { title: 'ASKED BY', min: 8, optional: 1 },
   { title: 'RISK', min: 11, optional: 2 },
   { title: 'FOR', min: 6, optional: 3 },
@@ -79,6 +81,7 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
     left === 'over' ? { text: left, style: 'dim' } : left,
     shortDigest(view.inputDigest),
     preview === undefined ? '' : String(preview.revision),
+    terminalText(hasPolicy(view.asks) ? describeMissing(view.missing) : ''),
     terminalText([...new Set(view.asks.map(({ by }) => `${by.type} ${by.name}`))].join(', ')),
     terminalText(view.risk.join(', ')),
     terminalText(principal?.userId ?? principal?.serviceId ?? ''),

@@ -1,7 +1,9 @@
 /** Every confirmation of a call and its decision. */
 import type { JsonValue } from '../base/json.ts';
 import { describeDecider } from '../call/describe-identity.ts';
-import type { CallEvent, ToolHeld } from '../call/event.ts';
+import type { CallEvent, ConfirmationVoted, ToolHeld } from '../call/event.ts';
+import type { Vote } from '../call/quorum.ts';
+import { describeMissing, hasPolicy, missingOf, withVote } from '../call/quorum.ts';
 import { decisionWords } from './call-timeline.ts';
 import { differenceLines } from './difference-lines.ts';
 import { shellWord } from './find-call.ts';
@@ -16,6 +18,7 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
   const lines: string[] = [];
   let input: JsonValue = null;
   let open: ToolHeld | undefined;
+  let votes: readonly Vote[] = [];
   for (const event of events)
     switch (event.type) {
       case 'tool.requested':
@@ -27,6 +30,7 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
       case 'tool.held':
         if (lines.length > 0) lines.push('');
         open = event;
+        votes = [];
         lines.push(...held(event, page));
         break;
       case 'confirmation.decided': {
@@ -48,6 +52,20 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
         if (event.editedDigest !== undefined) lines.push(...labelled('approved', event.editedDigest, page));
         break;
       }
+      case 'confirmation.voted':
+        lines.push(...votedLines(event, input, page));
+        votes = withVote(votes, event);
+        input = event.editedInput ?? input;
+        break;
+      case 'confirmation.reminded':
+        lines.push(
+          ...labelled(
+            event.kind === 'reminder' ? 'reminded' : 'escalated',
+            `${localTimeText(event.dueAt)}; missing ${event.missing.join('; ')}`,
+            page,
+          ),
+        );
+        break;
       case 'confirmation.expired': {
         open = undefined;
         const effect = event.effect === 'allow' ? 'so the call was allowed' : 'so the call did not run';
@@ -76,10 +94,26 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
     }
   if (open !== undefined)
     lines.push(
+      ...(hasPolicy(open.asks)
+        ? labelled('missing', describeMissing(missingOf({ asks: open.asks, askedAt: open.at }, votes)), page)
+        : []),
       page.paint('yellow', 'Awaiting approval:'),
       `quittance approve ${shellWord(terminalText(open.confirmationId))} --by NAME`,
     );
   return lines;
+}
+
+/** One person's act on a question that needs more people. */
+function votedLines(event: ConfirmationVoted, input: JsonValue, page: PageLayout): string[] {
+  const why = event.reason === undefined ? '' : `: ${event.reason}`;
+  return [
+    ...labelled('partial', `${decisionWords[event.decision]} by ${describeDecider(event.by)}${why}`, page),
+    ...labelled('at', localTimeText(event.at), page),
+    ...(event.editedInput === undefined
+      ? []
+      : differenceLines(inputDifference(input, event.editedInput), page)),
+    ...(event.editedDigest === undefined ? [] : labelled('approved', event.editedDigest, page)),
+  ];
 }
 
 const held = (event: ToolHeld, page: PageLayout): string[] => [

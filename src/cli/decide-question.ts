@@ -8,6 +8,7 @@
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import { describeDecider } from '../call/describe-identity.ts';
+import { describeMissing } from '../call/quorum.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarize-call.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -92,7 +93,8 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),
       });
       const isAlive = (await ledger.owners.statusOf(question.stored.ownerId)) !== 'gone';
-      const ends = decision.decision === 'deny' || decision.decision === 'respond';
+      const ends =
+        decided.status !== 'pending' && (decision.decision === 'deny' || decision.decision === 'respond');
       // If the holder has ended, this process settles a call that will not run, so it must wait for that.
       const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 3_000 : 0) : waitSeconds * 1_000;
       if (given.has('json'))
@@ -139,6 +141,11 @@ async function decide(
 }
 
 function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
+  if (view.status === 'pending')
+    return [
+      `${done}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}. The rules need more people.`,
+      `Still missing: ${terminalText(describeMissing(view.missing))}.`,
+    ];
   const who = view.by === undefined ? '' : ` by ${terminalText(describeDecider(view.by))}`;
   return [
     `${done}${who}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,

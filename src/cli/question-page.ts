@@ -7,6 +7,7 @@ import { artifactLines } from './artifact-lines.ts';
 import { comparisonSection } from './comparison-section.ts';
 import type { PageLayout } from './page-layout.ts';
 import { indent, json, labelled, paragraph, section } from './page-layout.ts';
+import { approvalLines } from './approval-lines.ts';
 import { previewLines } from './preview-lines.ts';
 import { terminalText, terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
@@ -23,6 +24,7 @@ export function questionPage(view: ConfirmationView, page: PageLayout, now: numb
       [...paragraph(view.description, inside), ...view.asks.flatMap((ask) => askLines(ask, inside))],
       page,
     ),
+    ...section('Approvals', approvalLines(view, inside), page),
     ...section('Arguments', input(view, inside), page),
     ...(preview === undefined
       ? comparisonSection(view.comparison, page, now)

@@ -369,6 +369,7 @@ export class Access {
       role: 'admin',
       tokenId,
       person: undefined,
+      groups: undefined,
       principals: undefined,
       by,
       expiresAt,
@@ -392,7 +393,7 @@ export class Access {
 }
 
 const toActor = (
-  { tokenId, name, role, person, principals }: TokenRecord,
+  { tokenId, name, role, person, groups, principals }: TokenRecord,
   by: Actor['by'],
   expiresAt: number | undefined,
 ): Actor => ({
@@ -400,6 +401,7 @@ const toActor = (
   role,
   tokenId,
   person,
+  groups,
   principals,
   by,
   expiresAt,

@@ -13,6 +13,8 @@ export type Actor = {
   readonly tokenId: string;
   /** The owner of the token, for people with several tokens. */
   readonly person: string | undefined;
+  /** Groups of the person, for rules about approvers. */
+  readonly groups: readonly string[] | undefined;
   /** The principals it may request calls for. Undefined: any. */
   readonly principals: TokenPrincipals | undefined;
   readonly by: 'token' | 'cookie' | 'anonymous';
@@ -29,6 +31,7 @@ export const anonymous: Actor = {
   role: undefined,
   tokenId: '',
   person: undefined,
+  groups: undefined,
   principals: undefined,
   by: 'anonymous',
   expiresAt: undefined,
@@ -36,7 +39,7 @@ export const anonymous: Actor = {
 };
 
 /** The identity recorded for a caller. Only for actors with a role. */
-export function identityOf({ name, tokenId, by, person, signIn }: Actor): DirectIdentity {
+export function identityOf({ name, tokenId, by, person, role, groups: own, signIn }: Actor): DirectIdentity {
   if (signIn !== undefined) {
     const { issuer, subject, groups } = signIn.person;
     return {
@@ -56,6 +59,8 @@ export function identityOf({ name, tokenId, by, person, signIn }: Actor): Direct
     name,
     via: by === 'cookie' ? 'browser' : 'bearer',
     ...(person !== undefined && { person }),
+    ...(own !== undefined && { groups: own }),
+    ...(role !== undefined && { roles: [role] }),
   };
 }
 

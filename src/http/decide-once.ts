@@ -1,7 +1,7 @@
 /** A repeated decision gets the answer of the first one if both say the same. */
 import { canonicalJson } from '../base/canonical.ts';
 import { isQuittanceError } from '../base/error.ts';
-import type { ConfirmationDecided } from '../call/event.ts';
+import type { ConfirmationDecided, ConfirmationVoted } from '../call/event.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
@@ -30,31 +30,32 @@ export async function decideOnce(
     const isOver =
       isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired');
     if (!isOver) throw error;
-    const made = await readDecision(service, confirmationId);
-    if (made === undefined || !isSame(made.event, decision, actor)) throw error;
+    const made = await readDecisions(service, confirmationId);
+    if (made === undefined || !made.events.some((event) => isSame(event, decision, actor))) throw error;
     return made.view;
   }
 }
 
-type Made = { readonly event: ConfirmationDecided; readonly view: ConfirmationView };
+type Recorded = ConfirmationDecided | ConfirmationVoted;
+type Made = { readonly events: readonly Recorded[]; readonly view: ConfirmationView };
 
-/** The recorded decision and the current confirmation. */
-export async function readDecision({ ledger }: Service, confirmationId: string): Promise<Made | undefined> {
+/** The recorded decisions, of one person or of several, and the current confirmation. */
+async function readDecisions({ ledger }: Service, confirmationId: string): Promise<Made | undefined> {
   const found = await ledger.queries.findConfirmation(confirmationId);
   const stored = found && (await ledger.journal.readCall(found.sessionId, found.callId));
   const call = stored && foldStored(stored);
   const view = call && toConfirmationView(call);
-  const event = stored?.events.find(
-    (each): each is ConfirmationDecided =>
-      each.type === 'confirmation.decided' &&
+  const events = (stored?.events ?? []).filter(
+    (each): each is Recorded =>
+      (each.type === 'confirmation.decided' || each.type === 'confirmation.voted') &&
       'confirmationId' in each &&
       each.confirmationId === confirmationId,
   );
-  return event === undefined || view?.confirmationId !== confirmationId ? undefined : { event, view };
+  return view?.confirmationId === confirmationId ? { events, view } : undefined;
 }
 
 /** Redacted arguments are not stored in the clear, so an edit of them is never known to be a repeat. */
-function isSame(event: ConfirmationDecided, decision: NewDecision, actor: Actor): boolean {
+function isSame(event: Recorded, decision: NewDecision, actor: Actor): boolean {
   if (event.decision !== decision.decision || !isSameActor(actor, event.by)) return false;
   if (decision.inputDigest !== undefined && decision.inputDigest !== event.inputDigest) return false;
   switch (decision.decision) {
@@ -68,6 +69,6 @@ function isSame(event: ConfirmationDecided, decision: NewDecision, actor: Actor)
         canonicalJson(event.editedInput) === canonicalJson(decision.arguments)
       );
     case 'respond':
-      return event.response === decision.response;
+      return event.type === 'confirmation.decided' && event.response === decision.response;
   }
 }

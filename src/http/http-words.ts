@@ -57,6 +57,7 @@ const words: { readonly [Code in ErrorCode]?: Words } = {
     status: 409,
     remedy: 'GET /v1/mcp/servers/{serverId}/tools/{toolName} shows the tool as it is now.',
   },
+  'delegation.unknown': { status: 404, remedy: 'GET /v1/delegations lists the existing ones.' },
   'handoff.unknown': {
     status: 404,
     remedy: 'Take what waits with POST /v1/handoffs/claim and report with the token it gives, unchanged.',
@@ -104,6 +105,7 @@ const phrases: readonly (readonly [RegExp, string])[] = [
   [/ in another one on the same ledger\b/g, ' once the server runs again'],
   [/\bruntime\.confirmations\.list\(\{ status: 'pending' \}\)/g, 'GET /v1/confirmations?status=pending'],
   [/\bruntime\.confirmations\.decide\b/g, 'POST /v1/confirmations/{confirmationId}/decision'],
+  [/\bruntime\.delegations\.list\(\)/g, 'GET /v1/delegations'],
   [/\bruntime\.grants\.list\(\{ sessionId \}\)/g, 'GET /v1/grants?sessionId=…'],
   [
     /\bruntime\.calls\.reconcile\(\{ sessionId, callId: ("(?:[^"\\]|\\.)*") \}, …\)/g,

@@ -188,9 +188,20 @@ export const decideScript: string = `'use strict';
     clear();
     add('p', error.message).setAttribute('role', 'alert');
   };
-  const tellEnd = ({ status, by }) => {
+  const nameOf = (by) => by.name + (by.identity === undefined || by.identity.kind === 'self_asserted' || (by.identity.holder && by.identity.holder.kind === 'typed') ? ' (self-asserted name)' : '');
+  // Who has already said yes, and who is missing, if a rule needs several people.
+  const tellVotes = ({ votes, missing }) => {
+    for (const { decision, by } of votes) add('p', nameOf(by) + (decision === 'deny' ? ' denied it.' : decision === 'edit' ? ' edited and approved it.' : ' approved it.'));
+    for (const each of missing) add('p', 'Still missing: ' + each.missing + ' of ' + each.who + '.').className = 'muted';
+  };
+  const tellEnd = (question) => {
+    const { status, by } = question;
     clear();
-    add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + by.name + (by.identity === undefined || by.identity.kind === 'self_asserted' || (by.identity.holder && by.identity.holder.kind === 'typed') ? ' (self-asserted name)' : '')) + '.');
+    if (status === 'pending') {
+      add('p', 'Your decision is recorded. The rules need more people.');
+      return tellVotes(question);
+    }
+    add('p', 'This was ' + status + (by === undefined ? '' : ' by ' + nameOf(by)) + '.');
   };
   // The lines of a text. Longer runs of spaces inside a line are counted.
   const drawLines = (parent, text, longestRun) => {
@@ -284,6 +295,10 @@ export const decideScript: string = `'use strict';
     add('p', question.shown.description);
     add('h2', question.shown.toolName);
     if (question.risk.length > 0) add('p', question.risk.join(', ')).className = 'muted';
+    if (question.asks.some((ask) => ask.approval !== undefined)) {
+      add('h3', 'Approvals');
+      tellVotes(question);
+    }
     if (question.preview) {
       add('h3', 'Preview');
       drawPreview(block('Preview'), question.preview.preview);

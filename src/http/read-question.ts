@@ -28,5 +28,13 @@ export async function readQuestion(
       'confirmationId' in each &&
       each.confirmationId === confirmationId,
   );
-  return { ...view, confirmationId, status: found.status, decision: made?.decision, by: made?.by };
+  return {
+    ...view,
+    confirmationId,
+    status: found.status,
+    decision: made?.decision,
+    by: made?.by,
+    votes: [],
+    missing: [],
+  };
 }

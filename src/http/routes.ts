@@ -4,6 +4,7 @@ import { callRoutes } from './routes/call-routes.ts';
 import { confirmationRoutes } from './routes/confirmation-routes.ts';
 import { contractRoutes } from './routes/contract-routes.ts';
 import { feedRoutes } from './routes/feed-routes.ts';
+import { delegationRoutes } from './routes/delegation-routes.ts';
 import { grantRoutes } from './routes/grant-routes.ts';
 import { handoffRoutes } from './routes/handoff-routes.ts';
 import { healthRoutes } from './routes/health-routes.ts';
@@ -23,6 +24,7 @@ export const routes: readonly Route[] = [
   ...feedRoutes,
   ...confirmationRoutes,
   ...grantRoutes,
+  ...delegationRoutes,
   ...handoffRoutes,
   ...contractRoutes,
   ...statsRoutes,

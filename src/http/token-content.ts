@@ -27,6 +27,8 @@ export type TokenRecord = {
   readonly expiresAt: number | undefined;
   /** The owner, for people with several tokens. Undefined: the name is the owner. */
   readonly person: string | undefined;
+  /** Groups of the owner, for rules about approvers. */
+  readonly groups: readonly string[] | undefined;
   /** The principals it may request calls for. Undefined: any. */
   readonly principals: TokenPrincipals | undefined;
 };
@@ -47,6 +49,7 @@ export type NewToken = {
   /** Time until it expires. Undefined: never. */
   readonly expiresInMs?: number | undefined;
   readonly person?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
   readonly principals?: TokenPrincipals | undefined;
 };
 
@@ -106,7 +109,8 @@ type ChangeTokens = (content: TokenContent) => TokenContent | undefined;
 
 /** A new token and the change that stores it. The change throws if the name is taken. */
 export function makeToken(given: NewToken, createdAt: number): MadeToken & { readonly change: ChangeTokens } {
-  const { name, role, expiresInMs, person, principals } = given;
+  const { name, role, expiresInMs, person, groups, principals } = given;
+  for (const group of groups ?? []) checkTokenName(group);
   for (const each of person === undefined ? [name] : [name, person]) checkTokenName(each);
   if (principals !== undefined && readTokenPrincipals(principals) === undefined)
     throw new QuittanceError(
@@ -116,7 +120,7 @@ export function makeToken(given: NewToken, createdAt: number): MadeToken & { rea
   const token = newSecret();
   const expiresAt = expiresInMs === undefined ? undefined : createdAt + expiresInMs;
   const tokenId = randomBytes(6).toString('hex');
-  const record: TokenRecord = { tokenId, name, role, createdAt, expiresAt, person, principals };
+  const record: TokenRecord = { tokenId, name, role, createdAt, expiresAt, person, groups, principals };
   return {
     token,
     record,
@@ -224,13 +228,23 @@ export function checkTokenName(name: string): void {
     );
 }
 
-const toRecord = ({ tokenId, name, role, createdAt, expiresAt, person, principals }: Kept): TokenRecord => ({
+const toRecord = ({
   tokenId,
   name,
   role,
   createdAt,
   expiresAt,
   person,
+  groups,
+  principals,
+}: Kept): TokenRecord => ({
+  tokenId,
+  name,
+  role,
+  createdAt,
+  expiresAt,
+  person,
+  groups,
   principals,
 });
 
@@ -265,7 +279,7 @@ function parseTokens(text: () => string, place: string): TokenContent {
   return {
     tokens: (tokens as readonly JsonValue[]).map((each) => {
       if (!isJsonObject(each)) throw broken(place);
-      const { tokenId, name, role, createdAt, expiresAt, hash, person } = each;
+      const { tokenId, name, role, createdAt, expiresAt, hash, person, groups } = each;
       const principals =
         each['principals'] === undefined ? undefined : readTokenPrincipals(each['principals']);
       // An unreadable limit must not count as no limit.
@@ -275,7 +289,8 @@ function parseTokens(text: () => string, place: string): TokenContent {
         typeof name !== 'string' ||
         !isRole(role) ||
         typeof hash !== 'string' ||
-        (person !== undefined && typeof person !== 'string')
+        (person !== undefined && typeof person !== 'string') ||
+        !isGroups(groups)
       )
         throw broken(place);
       return {
@@ -286,6 +301,7 @@ function parseTokens(text: () => string, place: string): TokenContent {
         createdAt: Number(createdAt),
         expiresAt: timeOf(each, expiresAt),
         person,
+        groups,
         principals,
       };
     }),
@@ -302,6 +318,9 @@ function parseTokens(text: () => string, place: string): TokenContent {
     }),
   };
 }
+
+const isGroups = (value: JsonValue | undefined): value is readonly string[] | undefined =>
+  value === undefined || (Array.isArray(value) && value.every((each) => typeof each === 'string'));
 
 /** An unreadable time counts as expired. */
 const timeOf = (record: JsonObject, expiresAt: JsonValue | undefined): number | undefined =>

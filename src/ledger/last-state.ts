@@ -17,12 +17,18 @@ export function stateIn(
     case 'grant.given':
     case 'grant.revoked':
       return 'unknownFields' in event ? undefined : { subject: grantsSubject, state: event.state };
+    case 'delegation.given':
+    case 'delegation.revoked':
+      return 'unknownFields' in event ? undefined : { subject: delegationsSubject, state: event.state };
     default:
       return undefined;
   }
 }
 
 export const grantsSubject = 'grants';
+
+/** In the ledger's own session. */
+export const delegationsSubject = 'delegations';
 
 export const workflowSubject = (workflow: string): string => `workflow/${workflow}`;
 

@@ -16,7 +16,12 @@ const begins: ReadonlySet<string> = new Set([
 ]);
 
 /** Which rules came into force, and how many failed writes are not listed. */
-const aboutAllSessions: ReadonlySet<string> = new Set(['contracts.loaded', 'persistence.unlisted']);
+const aboutAllSessions: ReadonlySet<string> = new Set([
+  'contracts.loaded',
+  'persistence.unlisted',
+  'delegation.given',
+  'delegation.revoked',
+]);
 
 /** Throws if only the ledger may append an entry, or if reading it back would change it. */
 export function refuseEntry({

@@ -205,7 +205,10 @@ export class SideFold {
       call.inputDigest = event.inputDigest;
       call.inputForm = event.inputForm;
       call.artifacts = event.artifacts;
-    } else if (event.type === 'confirmation.decided' && event.editedDigest !== undefined) {
+    } else if (
+      (event.type === 'confirmation.decided' || event.type === 'confirmation.voted') &&
+      event.editedDigest !== undefined
+    ) {
       call.inputDigest = event.editedDigest;
       call.inputForm = event.editedForm;
       call.artifacts = event.editedArtifacts;

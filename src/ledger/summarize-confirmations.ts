@@ -38,6 +38,8 @@ export function summarizeConfirmations(events: readonly CallEvent[]): readonly C
       case 'confirmation.withdrawn':
         set(event.confirmationId, 'withdrawn');
         break;
+      case 'confirmation.voted':
+      case 'confirmation.reminded':
       case 'tool.decided':
       case 'tool.previewed':
       case 'tool.started':

@@ -5,4 +5,4 @@ import type { QuittanceEvent } from '../call/event.ts';
  * process can then still take over a call whose owner is gone.
  */
 export const takesOn = (events: readonly Pick<QuittanceEvent, 'type'>[]): boolean =>
-  events[0]?.type !== 'confirmation.decided';
+  events[0]?.type !== 'confirmation.decided' && events[0]?.type !== 'confirmation.voted';

@@ -12,6 +12,10 @@ export function toCommand(event: CallEvent): Command {
       return { ...event, type: 'hold' };
     case 'confirmation.decided':
       return { ...event, type: 'answer' };
+    case 'confirmation.voted':
+      return { ...event, type: 'vote' };
+    case 'confirmation.reminded':
+      return { ...event, type: 'remind' };
     case 'tool.previewed':
       return { ...event, type: 'preview' };
     case 'confirmation.expired':

@@ -15,6 +15,10 @@ export function traceNoteOf(event: CallEvent): string {
       return event.description;
     case 'confirmation.decided':
       return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}`;
+    case 'confirmation.voted':
+      return `${event.decision}, by ${by(event.by)}; more people are needed`;
+    case 'confirmation.reminded':
+      return `${event.kind}; missing: ${event.missing.join('; ')}`;
     case 'confirmation.withdrawn':
       return event.reason;
     case 'confirmation.expired':

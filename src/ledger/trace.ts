@@ -100,6 +100,10 @@ class Tracing {
       case 'grant.given':
       case 'grant.revoked':
         return this.#note(event, `${event.grantId}, by ${whoOf(event.by, event.identity)}`);
+      case 'delegation.given':
+        return this.#note(event, `to ${event.to}, by ${whoOf(event.by, event.identity)}`);
+      case 'delegation.revoked':
+        return this.#note(event, `${event.delegationId}, by ${whoOf(event.by, event.identity)}`);
       case 'contracts.loaded':
         return this.#note(event, event.documents.map(({ name }) => name).join(', '));
       case 'call.not_accepted':

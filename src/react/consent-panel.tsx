@@ -5,6 +5,7 @@ import type { ToolCallView } from '../view/tool-call-view.ts';
 import { AnswerBar, IncompleteWarning } from './answer-bar.tsx';
 import type { AnswerKind } from './answer-form.tsx';
 import { AnswerForm } from './answer-form.tsx';
+import { ApprovalProgress } from './approval-progress.tsx';
 import { ArgumentsBlock } from './arguments-block.tsx';
 import { ArtifactArguments } from './artifact-arguments.tsx';
 import { ComparisonBlock } from './comparison-block.tsx';
@@ -38,6 +39,7 @@ export function ConsentPanel({
   return (
     <div className="qt-consent" ref={gate.panel} data-seen={gate.isStill}>
       <Asks consent={consent} />
+      <ApprovalProgress confirmation={consent.confirmation} />
       <SubjectBlock call={call} shownArguments={shownArguments} shownPreview={shownPreview} />
       {canAnswer ? (
         <AnswerBar

@@ -48,7 +48,9 @@ export function useConsent(
   const asked = call?.confirmation;
   const confirmation = asked?.isOpen === true ? asked : undefined;
   const { send, ...sending } = useSendOnce<ToolCallDecision>(
-    confirmation?.confirmationId,
+    // After an approval that needs others, the question stays open and may be answered again.
+    confirmation &&
+      `${confirmation.confirmationId} ${confirmation.inputDigest ?? ''} ${confirmation.votes.length}`,
     call === undefined || confirmation === undefined || onDecide === undefined
       ? undefined
       : (decision) => onDecide(confirmation.confirmationId, decision, call),

@@ -2,10 +2,16 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import { Fields, given } from '../call/fields.ts';
+import { readDirectIdentity } from '../call/identity.ts';
 import type { Preview } from '../tool/preview.ts';
 import type { RecordedAnswer, RecordedPreview, RecordedVersion } from './cassette.ts';
 
-export function answerToWire(answer: RecordedAnswer): JsonObject {
+export const answerToWire = (answer: RecordedAnswer): JsonObject => ({
+  ...decisionToWire(answer),
+  ...given({ identity: answer.identity }),
+});
+
+function decisionToWire(answer: RecordedAnswer): JsonObject {
   const { decision, input } = answer;
   switch (answer.decision) {
     case 'approve':
@@ -32,6 +38,11 @@ export function answerToWire(answer: RecordedAnswer): JsonObject {
 
 export function answerFromWire(value: JsonValue): RecordedAnswer {
   const fields = new Fields(value, 'An answer of a cassette');
+  const identity = fields.maybe('identity', (key) => readDirectIdentity(fields.object(key)));
+  return { ...decisionFromWire(fields), ...given({ identity }) };
+}
+
+function decisionFromWire(fields: Fields): RecordedAnswer {
   const input = fields.maybe('input', (key) => freezeJson(fields.object(key)));
   const reason = fields.maybe('reason', (key) => fields.text(key));
   const decision = fields.word('decision', isDecision, decisions);

@@ -88,6 +88,7 @@ export class SessionBacktest {
     else if (event.type === 'tool.held') [call.held, call.answered] = [event, false];
     else if (event.type === 'tool.previewed') notePreview(call, event);
     else if (event.type === 'confirmation.decided') this.#answer(call, event.decision);
+    else if (event.type === 'confirmation.voted') call.edited ||= event.decision === 'edit';
     else if (event.type === 'confirmation.expired') call.unanswered ||= isUnanswered(event, call);
     else if (event.type === 'tool.started') this.#count(call, wouldRun(call));
     else if (event.type === 'tool.responded' && event.final) await this.#settle(call, event, erased);
@@ -95,7 +96,7 @@ export class SessionBacktest {
 
   #answer(call: BacktestCall, decision: ConfirmationDecision): void {
     call.answered = true;
-    call.edited = decision === 'edit';
+    call.edited ||= decision === 'edit';
     if ((decision === 'approve' || decision === 'edit') && call.workflows !== undefined)
       this.#workflows?.approve(call.workflows);
   }

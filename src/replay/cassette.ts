@@ -4,6 +4,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { LogLine, PersistenceFailed, Preview, RuleMark } from '../call/event.ts';
+import type { DirectIdentity } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 
 export type Cassette = {
@@ -63,6 +64,8 @@ export type RecordedCall = {
 export type RecordedAnswer = {
   /** The input of the confirmation, if it is not the requested one. Stored form. */
   readonly input: JsonObject | undefined;
+  /** How the person was verified. Recorded if a rule said who must approve. */
+  readonly identity?: DirectIdentity;
 } & (
   | {
       readonly decision: 'approve' | 'deny';

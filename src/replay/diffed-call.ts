@@ -85,6 +85,14 @@ function toView(events: readonly CallEvent[]): DiffedCall {
           ...(event.response !== undefined && { response: event.response }),
         });
         break;
+      case 'confirmation.voted':
+        vote(questions, {
+          decision: event.decision,
+          by: byOf(event.by),
+          ...(event.reason !== undefined && { reason: event.reason }),
+          ...(event.editedInput !== undefined && { arguments: event.editedInput }),
+        });
+        break;
       case 'confirmation.expired':
         answer(questions, { decision: `expired, ${event.effect}` });
         break;
@@ -106,6 +114,7 @@ function toView(events: readonly CallEvent[]): DiffedCall {
       case 'tool.previewed':
         if (event.ready) fields['preview'] = { shown: toShown(event.preview), snapshot: event.snapshot };
         break;
+      case 'confirmation.reminded':
       case 'tool.requested':
       case 'tool.started':
       case 'tool.late':
@@ -231,6 +240,14 @@ const questionOf = ({ description, asks }: ToolHeld): { [name: string]: JsonValu
     ...(ask.stage !== undefined && { stage: `${ask.stage.workflow}/${ask.stage.stageId}` }),
   })),
 });
+
+/** One of several people who must approve. */
+function vote(questions: { [name: string]: JsonValue }[], said: JsonObject): void {
+  const last = questions.at(-1);
+  if (last === undefined) return;
+  const votes = last['votes'];
+  last['votes'] = [...(Array.isArray(votes) ? (votes as readonly JsonValue[]) : []), said];
+}
 
 function answer(questions: { [name: string]: JsonValue }[], said: JsonObject): void {
   const last = questions.at(-1);

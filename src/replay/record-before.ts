@@ -1,4 +1,6 @@
 /** Records what happened to a call before its tool ran: previews, confirmations and their decisions. */
+import { countedIdentity } from '../call/counted-person.ts';
+import { hasPolicy } from '../call/quorum.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type {
@@ -43,8 +45,13 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
       case 'tool.held':
         held = event;
         break;
+      case 'confirmation.voted':
+        answers.push({ input, ...identityOf(event), ...toAnswer({ ...event, response: undefined }) });
+        // Later answers are about the edited arguments.
+        if (event.editedInput !== undefined) input = event.editedAccepted ?? event.editedInput;
+        break;
       case 'confirmation.decided':
-        answers.push({ input, ...toAnswer(event) });
+        answers.push({ input, ...(isShared(held) && identityOf(event)), ...toAnswer(event) });
         held = undefined;
         break;
       case 'confirmation.expired':
@@ -67,6 +74,7 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         else previews.push({ operationId: undefined, input, versions: [], problem });
         break;
       }
+      case 'confirmation.reminded':
       case 'tool.started':
       case 'tool.late':
       case 'tool.recalled':
@@ -113,7 +121,20 @@ type Answer = RecordedAnswer extends infer Each
     : never
   : never;
 
-function toAnswer(decided: ConfirmationDecided): Answer {
+/** Does a rule say who must approve? */
+const isShared = (held: ToolHeld | undefined): boolean => held !== undefined && hasPolicy(held.asks);
+
+/** A delegate is recorded as the person they acted for, because a replay has no delegations. */
+const identityOf = ({ by }: Pick<ConfirmationDecided, 'by'>): Pick<RecordedAnswer, 'identity'> => ({
+  identity: by.behalf?.at(-1)?.identity ?? countedIdentity(by.identity),
+});
+
+type Answered = Pick<
+  ConfirmationDecided,
+  'decision' | 'by' | 'reason' | 'response' | 'editedAccepted' | 'editedInput'
+>;
+
+function toAnswer(decided: Answered): Answer {
   const { decision, by, reason, response } = decided;
   const editedInput = decided.editedAccepted ?? decided.editedInput;
   if (by.type !== 'person') return { decision: 'deny', by: undefined, reason };

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
+import { given } from '../call/fields.ts';
 import type { ConfirmationAnswer, OnConfirm } from '../runtime/host/confirm.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedAnswer, RecordedCall } from './cassette.ts';
@@ -35,20 +36,21 @@ function toAnswer(
   answer: RecordedAnswer,
   clock: MovableClock | undefined,
 ): ConfirmationAnswer | Promise<never> {
+  const { identity } = answer;
   switch (answer.decision) {
     case 'approve':
     case 'deny': {
       const { decision, by, reason } = answer;
       // A denial without a name comes from a decider that failed.
-      return { decision, by: by as string, ...(reason !== undefined && { reason }) };
+      return { decision, by: by as string, ...given({ reason, identity }) };
     }
     case 'edit': {
       const { decision, by, reason, arguments: edited } = answer;
-      return { decision, by, arguments: edited, ...(reason !== undefined && { reason }) };
+      return { decision, by, arguments: edited, ...given({ reason, identity }) };
     }
     case 'respond': {
       const { decision, by, reason, response } = answer;
-      return { decision, by, response, ...(reason !== undefined && { reason }) };
+      return { decision, by, response, ...given({ reason, identity }) };
     }
     case 'expired':
       // After all parallel calls have started.

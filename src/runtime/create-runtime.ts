@@ -39,6 +39,8 @@ import type { RuntimeConfirmations } from './runtime-confirmations.ts';
 import { createRuntimeConfirmations } from './runtime-confirmations.ts';
 import type { RuntimeEvents } from './runtime-events.ts';
 import { createRuntimeEvents } from './runtime-events.ts';
+import type { RuntimeDelegations } from './runtime-delegations.ts';
+import { createRuntimeDelegations } from './runtime-delegations.ts';
 import type { RuntimeGrants } from './runtime-grants.ts';
 import { createRuntimeGrants } from './runtime-grants.ts';
 import type { RuntimeHandoffs } from './runtime-handoffs.ts';
@@ -67,6 +69,7 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   readonly calls: RuntimeCalls;
   readonly confirmations: RuntimeConfirmations;
   readonly grants: RuntimeGrants;
+  readonly delegations: RuntimeDelegations;
   readonly handoffs: RuntimeHandoffs;
   readonly events: RuntimeEvents;
   /** The workflow state of a session, and the way to change it. */
@@ -127,6 +130,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     calls: createRuntimeCalls(state),
     confirmations: createRuntimeConfirmations(state),
     grants: createRuntimeGrants(engine),
+    delegations: createRuntimeDelegations(engine),
     handoffs: createRuntimeHandoffs(state),
     events: createRuntimeEvents(state, feed, call, closing.signal),
     workflow: (ref) => controlWorkflow(engine, ref),

@@ -171,6 +171,8 @@ function confirmationOf(
     by: undefined,
     reason: text(approval, 'reason'),
     response: undefined,
+    votes: [],
+    missing: [],
     isOpen: part['state'] === 'approval-requested',
     isComplete: input !== undefined,
     // The framework supports only approve and deny: no edited arguments, no response in place of the tool.

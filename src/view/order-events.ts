@@ -34,6 +34,8 @@ const usualCourse: readonly CallEvent['type'][] = [
   'tool.decided',
   'tool.previewed',
   'tool.held',
+  'confirmation.voted',
+  'confirmation.reminded',
   'confirmation.decided',
   'confirmation.expired',
   'confirmation.withdrawn',

@@ -179,6 +179,21 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     editedHidden: list(text),
     response: maybe(text),
   }),
+  'confirmation.voted': record({
+    confirmationId: text,
+    decision: oneOf('approve', 'deny', 'edit'),
+    by: decidedBy,
+    reason: maybe(text),
+    editedInput: maybe(object),
+    editedDigest: maybe(text),
+    editedHidden: list(text),
+  }),
+  'confirmation.reminded': record({
+    confirmationId: text,
+    kind: oneOf('reminder', 'escalation'),
+    dueAt: number,
+    missing: list(text),
+  }),
   'confirmation.expired': record({
     confirmationId: text,
     effect: oneOf('block', 'allow'),

@@ -4,6 +4,7 @@ import type { ConfirmationStatus } from '../call/call.ts';
 import type { ArgumentComparison, ArtifactArgument, InputForm } from '../call/event.ts';
 import type { Ask, CallEvent, ConfirmationDecision, DecidedBy, LogLine, Preview } from '../call/event.ts';
 import type { ToolLate, ToolResolved, ToolUndone } from '../call/event.ts';
+import type { MissingSeat, Vote } from '../call/quorum.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
@@ -98,6 +99,10 @@ export type ShownConfirmation = {
   readonly by: DecidedBy | undefined;
   readonly reason: string | undefined;
   readonly response: string | undefined;
+  /** What each person has said so far, if a rule needs several. */
+  readonly votes: readonly Vote[];
+  /** What an open question still needs. */
+  readonly missing: readonly MissingSeat[];
   /** Is the question still open? */
   readonly isOpen: boolean;
   /** Are the arguments and the preview of exactly this question present? If not, a person should not approve it. */

@@ -3,6 +3,7 @@ import { acceptedInputOf } from '../call/call.ts';
 import type { CallEvent, ConfirmationDecision, ToolPreviewed, ToolRequested } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
+import { missingOf } from '../call/quorum.ts';
 import { isUnresolved } from '../ledger/summarize-call.ts';
 import { classifyTool } from '../tool/mode.ts';
 import { orderEvents } from './order-events.ts';
@@ -141,9 +142,17 @@ function confirmationOf(
 ): ShownConfirmation | undefined {
   const { confirmation, settled, inputDigest } = call;
   if (confirmation === undefined) return undefined;
-  const { schemaDigest: _, askedAt: __, decidedAt: ___, ...shown } = confirmation;
+  const {
+    schemaDigest: _,
+    askedAt: __,
+    decidedAt: ___,
+    judgedDigest: ____,
+    remindedAt: _____,
+    ...shown
+  } = confirmation;
   return {
     ...shown,
+    missing: shown.status === 'pending' ? missingOf(confirmation, confirmation.votes) : [],
     isOpen: shown.status === 'pending' && settled === undefined,
     isComplete:
       sawRequest &&

@@ -1,6 +1,8 @@
 /** A call that needs an approval: its preview, the question, and the answer. */
 import type { JsonObject } from '../../base/json.ts';
 import type { Preview, PreviewField } from '../../tool/preview.ts';
+import type { ApprovalPolicy } from '../approval-policy.ts';
+import type { SessionBounds } from '../quorum.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
@@ -73,9 +75,53 @@ export type Ask = {
   readonly timeoutEffect?: 'block' | 'allow';
   /** The workflow stage that an approval approves. */
   readonly stage?: { readonly workflow: string; readonly stageId: string };
+  /** Who must approve. Absent: one person who may decide. */
+  readonly approval?: ApprovalPolicy;
 };
 
-/** A person has decided about a held call. The first decision counts. */
+/**
+ * A person has approved, edited or denied, and their rule needs more people. The question stays open. An edit
+ * replaces the input and voids earlier approvals.
+ */
+export type ConfirmationVoted = CallEventOf<
+  'confirmation.voted',
+  {
+    confirmationId: string;
+    decision: 'approve' | 'edit' | 'deny';
+    by: DecidedBy;
+    reason: string | undefined;
+    inputDigest: string;
+    revision: number | undefined;
+    /** As in `confirmation.decided`. */
+    editedInput: JsonObject | undefined;
+    editedDigest: string | undefined;
+    editedHidden: readonly string[];
+    editedForm: InputForm | undefined;
+    editedAccepted: JsonObject | undefined;
+    editedArtifacts: readonly ArtifactArgument[];
+    /** The person also agrees to a grant for the session within these bounds. */
+    session?: SessionBounds;
+  }
+>;
+
+/** A time that a rule set for an open question has come. Recorded once for each of these times. */
+export type ConfirmationReminded = CallEventOf<
+  'confirmation.reminded',
+  {
+    confirmationId: string;
+    /** `escalation`: further people may approve from now on. */
+    kind: 'reminder' | 'escalation';
+    /** When it was due, by the ledger's clock. */
+    dueAt: number;
+    /** What was still missing, in words. */
+    missing: readonly string[];
+  }
+>;
+
+/**
+ * A person has decided about a held call. If a rule needs several people, this is the decision that completes the
+ * quorum, and those before it are `confirmation.voted`.
+ */
 export type ConfirmationDecided = CallEventOf<
   'confirmation.decided',
   {
@@ -105,6 +151,8 @@ export type ConfirmationDecided = CallEventOf<
      * the question expired and stored afterwards. Undefined: it counts from `at`.
      */
     receivedAt: number | undefined;
+    /** The person also agreed to a grant for the session within these bounds. */
+    session?: SessionBounds;
   }
 >;
 

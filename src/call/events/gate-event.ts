@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
-import type { Identity } from '../identity.ts';
+import type { DirectIdentity, Identity } from '../identity.ts';
 import type { CallEventOf } from './event-of.ts';
 
 /** A tool was requested. The first event of every call. */
@@ -124,8 +124,19 @@ export type DecidedBy = {
    * without a page that checks it, or an older version wrote this.
    */
   readonly notReadToEnd?: true;
+  /** Does the session belong to the person? Recorded if a rule keeps the owner from approving. */
+  readonly owner?: 'other' | 'same' | 'unknown';
+  /** The people for whom they act by delegation, nearest first. Absent: for themselves. */
+  readonly behalf?: readonly Behalf[];
   /** Written by older versions for a link. Newer ones use `identity`. */
   readonly link?: DecidingLink;
+};
+/** A person who has delegated their approvals, as recorded with an act of the delegate. */
+export type Behalf = {
+  readonly delegation: string;
+  readonly name: string;
+  readonly identity: DirectIdentity;
+  readonly until: number;
 };
 export type DecidingLink = {
   /** The person who made the link. */

@@ -40,6 +40,7 @@ export const tokensCommand: CliCommand = {
     name: { value: 'NAME', help: 'Name on the token' },
     role: { value: 'ROLE', help: 'Role of the token', choices: Object.keys(mayDo) },
     person: { value: 'NAME', help: 'Owner of the token, for people with several tokens' },
+    group: { value: 'NAME,…', help: 'Groups of the owner, for rules about approvers' },
     principals: {
       value: 'JSON|@FILE',
       help: 'Principals that calls may be made for; default: any',
@@ -142,6 +143,10 @@ async function create(
       role,
       expiresInMs: span === undefined ? undefined : parseSpan(span, 'for'),
       person: given.text('person'),
+      groups: given
+        .text('group')
+        ?.split(',')
+        .map((name) => name.trim()),
       principals: readPrincipals(given),
     });
     if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));
@@ -200,6 +205,7 @@ const toJson = ({
   createdAt,
   expiresAt,
   person,
+  groups,
   principals,
 }: TokenRecord): ReturnType<typeof withoutUndefined> =>
   withoutUndefined({
@@ -207,6 +213,7 @@ const toJson = ({
     name,
     role,
     person,
+    groups,
     principals: principals as unknown as JsonValue | undefined, // plain data
     createdAt: utcTimeText(createdAt),
     expiresAt: expiresAt === undefined ? undefined : utcTimeText(expiresAt),

@@ -5,6 +5,7 @@ import type { Resolution } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
+import type { DelegationView } from '../../runtime/people/delegations.ts';
 import type { LinkDecision } from '../../runtime/people/signed-token.ts';
 import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
 import type { PageQuery } from './page.ts';
@@ -28,7 +29,7 @@ export type LargeCallRef = {
 
 /** `POST /v1/confirmations/{confirmationId}/decision`; the answer is the `ConfirmationView` after it. */
 export type NewDecision =
-  | (DecisionTerms & { readonly decision: 'approve' })
+  | (DecisionTerms & { readonly decision: 'approve'; readonly forSession?: SessionTerms })
   | (DecisionTerms & { readonly decision: 'deny' })
   /** Approves the call with other arguments. */
   | (DecisionTerms & { readonly decision: 'edit'; readonly arguments: JsonObject })
@@ -38,6 +39,16 @@ export type NewDecision =
       /** @minLength 1 @maxLength 100000 */
       readonly response: string;
     });
+/**
+ * Also approves similar calls of the session: a grant, given only if all needed approvers agree to one. Its bounds are
+ * the narrowest of theirs.
+ */
+export type SessionTerms = {
+  /** Duration from now. At most 86400000: a day. */
+  readonly forMs: PositiveInteger;
+  /** How many calls. At most 1000. */
+  readonly uses: PositiveInteger;
+};
 type DecisionTerms = {
   /** The digest of the input that was shown. Required to approve or edit. */
   readonly inputDigest?: string;
@@ -115,6 +126,26 @@ export type NewGrant = {
 };
 /** `POST /v1/sessions/{sessionId}/grants/{grantId}/revoke`. */
 export type GrantRevocationRequest = {
+  /** @maxLength 1000 */
+  readonly reason?: string;
+};
+
+/** `GET /v1/delegations`: people who approve in the place of others, oldest first. */
+export type DelegationList = { readonly rows: readonly DelegationView[] };
+/** `POST /v1/delegations`; the answer is the `DelegationView`. You delegate your own approvals. */
+export type NewDelegation = {
+  /** The delegate, by the name of their token or their name at the identity provider. */
+  readonly to: PersonName;
+  /**
+   * When it ends, in milliseconds since 1970. At most 90 days from now.
+   * @minimum 0
+   */
+  readonly until: Integer;
+  /** @maxLength 1000 */
+  readonly reason?: string;
+};
+/** `POST /v1/delegations/{delegationId}/revoke`. You may revoke your own, and those to you; an admin any. */
+export type DelegationRevocationRequest = {
   /** @maxLength 1000 */
   readonly reason?: string;
 };

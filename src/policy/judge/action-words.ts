@@ -150,6 +150,10 @@ function toFact(event: QuittanceEvent): Fact | undefined {
     case 'tool.taken_over':
     case 'tool.reported':
     case 'tool.undone':
+    case 'confirmation.voted':
+    case 'confirmation.reminded':
+    case 'delegation.given':
+    case 'delegation.revoked':
     case 'grant.given':
     case 'grant.revoked':
     case 'body.erased':

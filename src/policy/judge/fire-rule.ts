@@ -21,9 +21,13 @@ export function compileFire(composed: ComposedRule, rule: Rule, context: Compile
   const fill: FillMessage = compileMessage(rule.message, context.world, context.redactor);
   const action = rule.type === 'sandbox' ? rule.outside : rule.action;
   const observed = onlyObserves(composed);
-  const timeout: Partial<AskTimeout> =
+  const timeout: Partial<AskTimeout> & Pick<FiredRule, 'approval'> =
     (rule.type === 'pre' || rule.type === 'sandbox') && action === 'ask'
-      ? { timeoutSeconds: rule.timeoutSeconds, timeoutEffect: rule.timeoutEffect }
+      ? {
+          timeoutSeconds: rule.timeoutSeconds,
+          timeoutEffect: rule.timeoutEffect,
+          ...(rule.approval !== undefined && { approval: rule.approval }),
+        }
       : {};
   return (call, output, policyError) => ({
     ruleId: composed.id,

@@ -56,6 +56,8 @@ export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
       'outside',
       'timeout',
       'timeout_effect',
+      // Extends the public language.
+      'approval',
       'enabled',
       'mode',
     ],
@@ -65,10 +67,28 @@ export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
 const plainThen: ObjectShape = { required: ['action', 'message'], optional: ['tags', 'metadata'] };
 
 export const thenShapes: { readonly [Type in 'pre' | 'post' | 'session']: ObjectShape } = {
-  pre: { required: ['action', 'message'], optional: ['tags', 'metadata', 'timeout', 'timeout_effect'] },
+  pre: {
+    required: ['action', 'message'],
+    // `approval` extends the public language.
+    optional: ['tags', 'metadata', 'timeout', 'timeout_effect', 'approval'],
+  },
   post: plainThen,
   session: plainThen,
 };
+
+/** Who may approve. These shapes extend the public language. */
+export const approverKeys = ['roles', 'groups', 'people'] as const;
+export const seatShape: ObjectShape = { required: [], optional: [...approverKeys, 'quorum', 'escalate'] };
+export const escalationShape: ObjectShape = { required: ['after'], optional: approverKeys };
+export const approvalShape: ObjectShape = {
+  required: [],
+  // One seat, or `all_of` with several.
+  optional: [...seatShape.optional, 'all_of', 'same_person', 'exclude', 'denials', 'delegation', 'reminders'],
+};
+export const exclusions = ['asker', 'session_owner'] as const;
+export const delegationWords = ['none', 'once', 'chain'] as const;
+export const mostApprovers = 100;
+export const mostSeats = 20;
 
 export const ruleTypes: readonly Rule['type'][] = ['pre', 'post', 'session', 'sandbox'];
 

@@ -1,5 +1,6 @@
 /** A rule document after loading: older words replaced, shape checked, nothing compiled. */
 import type { JsonObject } from '../../base/json.ts';
+import type { ApprovalPolicy } from '../../call/approval-policy.ts';
 import type { Expression } from './expression.ts';
 
 export type RuleMode = 'enforce' | 'observe';
@@ -50,6 +51,8 @@ export type PreRule = RuleBase &
     readonly tool: string;
     readonly when: Expression;
     readonly action: 'block' | 'ask';
+    /** Absent: any one person. */
+    readonly approval?: ApprovalPolicy;
   };
 
 export type PostRule = RuleBase & {
@@ -92,6 +95,8 @@ export type SandboxRule = RuleBase &
     /** Are chains of commands outside as a whole, or judged command by command? Extends the public language. */
     readonly chains: 'refuse' | 'judge' | undefined;
     readonly outside: 'block' | 'ask';
+    /** Absent: any one person. */
+    readonly approval?: ApprovalPolicy;
   };
 
 export type SideEffect = 'pure' | 'read' | 'write' | 'irreversible';

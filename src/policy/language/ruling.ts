@@ -1,5 +1,6 @@
 /** The ruling of a policy on a call before it runs, and on its result. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import type { ApprovalPolicy } from '../../call/approval-policy.ts';
 import type { AskTimeout } from './ruleset.ts';
 
 /** One rule that fired. */
@@ -18,6 +19,8 @@ export type FiredRule = {
   /** For an `ask`: how long a person may take, and what happens after that. */
   readonly timeoutSeconds?: number;
   readonly timeoutEffect?: 'block' | 'allow';
+  /** For an `ask`: who must approve. Absent: any one person. */
+  readonly approval?: ApprovalPolicy;
 };
 
 /** Block beats ask beats allow, whatever the order of the rules. */

@@ -1,4 +1,5 @@
 /** An order of calls: stages with the calls they allow, and the conditions to enter and leave them. */
+import type { ApprovalPolicy } from '../../call/approval-policy.ts';
 import type { Glob } from '../regex/glob.ts';
 import type { LinearRegex } from '../regex/linear-regex.ts';
 
@@ -21,6 +22,8 @@ export type Stage = {
   readonly tools: readonly Glob[];
   readonly checks: readonly StageCheck[];
   readonly approvalMessage: string | undefined;
+  /** Who must approve the stage. Absent: any one person. Extends the public language. */
+  readonly approval?: ApprovalPolicy;
   readonly terminal: boolean;
 };
 

@@ -36,6 +36,7 @@ import {
   toolFactsShape,
   unlistedEffects,
 } from '../language/rule-shape.ts';
+import { approvalDefinitions } from './approval-schema.ts';
 import { workflowDefinitions, workflowSchema } from './workflow-schema.ts';
 
 const text: JsonObject = { type: 'string', minLength: 1 };
@@ -80,6 +81,8 @@ function closed(shape: ObjectShape, fields: Fields, more: JsonObject = {}): Json
   };
 }
 
+const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
+
 const eitherOf = (...keys: readonly string[]): JsonObject => ({
   anyOf: keys.map((key) => ({ required: [key] })),
 });
@@ -92,6 +95,10 @@ const timeouts: Fields = {
     description: 'Seconds that a person has to answer.',
   },
   timeout_effect: words(timeoutEffects, olderTimeoutEffects),
+  approval: {
+    ...ref('approval'),
+    description: 'Who must approve before the call may run. Only on a rule that asks.',
+  },
 };
 
 const then = (type: keyof typeof thenShapes): JsonObject =>
@@ -173,8 +180,6 @@ function ruleDefinitions(): JsonObject {
   };
 }
 
-const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
-
 function rulesetSchema(): JsonObject {
   const rules: JsonObject = { type: 'array', items: ref('rule') };
   const filled = (key: string): JsonObject => ({
@@ -235,6 +240,7 @@ export function createDocumentSchema({ operators = [], selectors = [] }: ReadOpt
         })),
       },
       ...ruleDefinitions(),
+      ...approvalDefinitions,
       ...expressionSchemaDefinitions({ operators, selectors }),
       workflow: workflowSchema,
       ...workflowDefinitions,

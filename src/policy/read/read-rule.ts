@@ -4,7 +4,7 @@ import type { Expression } from '../language/expression.ts';
 import { readExpression } from './read-expression.ts';
 import type { ReadSettings } from './read-options.ts';
 import { readSandboxRule } from './read-sandbox-rule.ts';
-import { readAskTimeout, readThen } from './read-then.ts';
+import { readAskApproval, readAskTimeout, readThen } from './read-then.ts';
 import type { ObjectShape } from '../language/rule-shape.ts';
 import {
   keysOf,
@@ -96,7 +96,17 @@ function readPreRule(
   const then = readThen(object.required('then'), 'pre');
   if (tool === undefined || when === undefined || then === undefined) return undefined;
   const { fields, ...said } = then;
-  return { type: 'pre', ...head, tool, when, ...said, ...readAskTimeout(fields) };
+  const timeout = readAskTimeout(fields);
+  const approval = readAskApproval(fields, said.action, timeout);
+  return {
+    type: 'pre',
+    ...head,
+    tool,
+    when,
+    ...said,
+    ...timeout,
+    ...(approval !== undefined && { approval }),
+  };
 }
 
 function readPostRule(

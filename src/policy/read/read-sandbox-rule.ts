@@ -1,6 +1,6 @@
 /** Reads a rule that limits the paths, commands and domains that a call may name. */
 import type { ClosedObject } from './document-reader.ts';
-import { readMessage, readAskTimeout } from './read-then.ts';
+import { readAskApproval, readAskTimeout, readMessage } from './read-then.ts';
 import {
   actionsOf,
   allowsShape,
@@ -28,6 +28,7 @@ export function readSandboxRule(
   const chains = rule.optional('chains')?.oneOf(chainWords);
   const outside = rule.optional('outside')?.oneOf(actionsOf.sandbox, olderActions) ?? 'block';
   const timeout = readAskTimeout(rule);
+  const approval = readAskApproval(rule, outside, timeout);
   const message = readMessage(rule.required('message'));
 
   if (!rule.has('within') && !rule.has('allows'))
@@ -59,6 +60,7 @@ export function readSandboxRule(
     chains,
     outside,
     ...timeout,
+    ...(approval !== undefined && { approval }),
   };
 }
 

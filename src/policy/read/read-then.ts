@@ -14,6 +14,8 @@ import {
   timeoutEffects,
 } from '../language/rule-shape.ts';
 import type { AskTimeout } from '../language/ruleset.ts';
+import type { ApprovalPolicy } from '../../call/approval-policy.ts';
+import { readApproval } from './read-approval.ts';
 
 type ThenType = keyof typeof thenShapes;
 
@@ -51,4 +53,16 @@ export function readAskTimeout(fields: ClosedObject<string>): AskTimeout {
   const seconds = fields.optional('timeout')?.integer({ least: 1, most: longestTimeout });
   const effect = fields.optional('timeout_effect')?.oneOf(timeoutEffects, olderTimeoutEffects);
   return { timeoutSeconds: seconds ?? defaultTimeout, timeoutEffect: effect ?? 'block' };
+}
+
+/** An approval belongs to an ask. On a rule that blocks it would have no effect, which is probably a mistake. */
+export function readAskApproval(
+  fields: ClosedObject<string>,
+  action: string,
+  timeout: AskTimeout,
+): ApprovalPolicy | undefined {
+  const at = fields.optional('approval');
+  if (at !== undefined && action !== 'ask')
+    at.refuse('approval needs a rule that asks: this one blocks, so nobody is asked.');
+  return readApproval(at, timeout);
 }

@@ -5,6 +5,8 @@ import { compileGlob } from '../regex/glob.ts';
 import type { RegexReading } from '../regex/linear-regex.ts';
 import { parseRegex as parseLinear } from '../regex/linear-regex.ts';
 import { parseCondition } from './parse-condition.ts';
+import { readApproval } from './read-approval.ts';
+import { approvalShape, keysOf } from '../language/rule-shape.ts';
 import type { Stage, StageCheck, StageCondition, StageGate, Workflow } from '../language/workflow.ts';
 
 const nameLimits = {
@@ -68,11 +70,7 @@ function readStage(at: DocumentReader, isLast: boolean, parseRegex: ParseRegex):
     checks: (fields.optional('checks')?.items(0, 'checks') ?? []).flatMap(
       (item) => readCheck(item, parseRegex) ?? [],
     ),
-    approvalMessage: fields
-      .optional('approval')
-      ?.closed(['message'])
-      ?.required('message')
-      ?.text(messageLimits),
+    ...readStageApproval(fields.optional('approval')),
     terminal: readTerminal(fields, isLast),
   };
   if (!isLast && !stage.terminal && !waysOn.some((key) => hasContent(fields, key)))
@@ -85,6 +83,16 @@ function readStage(at: DocumentReader, isLast: boolean, parseRegex: ParseRegex):
     id: id === undefined || idAt === undefined ? undefined : { at: idAt, text: id },
     conditions,
   };
+}
+
+/** Its message, and who must approve, which extends the public language. */
+function readStageApproval(at: DocumentReader | undefined): Pick<Stage, 'approvalMessage' | 'approval'> {
+  if (at === undefined) return { approvalMessage: undefined };
+  const fields = at.closed(['message', ...keysOf(approvalShape)]);
+  const approvalMessage = fields?.required('message')?.text(messageLimits);
+  const says = fields !== undefined && keysOf(approvalShape).some((key) => fields.has(key));
+  const approval = says ? readApproval(at, {}, ['message']) : undefined;
+  return { approvalMessage, ...(approval !== undefined && { approval }) };
 }
 
 function readTerminal(fields: ClosedObject<StageKey>, isLast: boolean): boolean {

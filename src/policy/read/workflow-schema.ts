@@ -1,5 +1,6 @@
 /** The part of the document schema that covers workflows. Conditions are plain text here; the loader parses them. */
 import type { JsonObject } from '../../base/json.ts';
+import { approvalFields } from './approval-schema.ts';
 import { apiVersion, longestMessage, namePattern } from '../language/rule-shape.ts';
 
 const name: JsonObject = { type: 'string', pattern: namePattern.source };
@@ -33,7 +34,7 @@ export const workflowDefinitions: JsonObject = {
     exit: { type: 'array', items: { $ref: '#/$defs/gate' } },
     tools: { type: 'array', items: text },
     checks: { type: 'array', items: { $ref: '#/$defs/check' } },
-    approval: closed(['message'], { message }),
+    approval: closed(['message'], { message, ...approvalFields }),
     terminal: { type: 'boolean' },
   }),
 };

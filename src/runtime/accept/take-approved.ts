@@ -26,7 +26,7 @@ const edited = 'A person changed the arguments before the call ran.';
 /** `just`: the recorded input, if it was just prepared. */
 export async function takeApproved(
   live: AskedCall,
-  { decision, inputDigest }: Confirmation,
+  { decision, inputDigest, judgedDigest }: Confirmation,
   just: Taken | undefined,
 ): Promise<Approved> {
   const tool = toolOf(live);
@@ -50,12 +50,13 @@ export async function takeApproved(
           details: taken.problem,
         });
     }
-  const isNoted = decision !== 'edit' || live.notes.includes(edited);
+  const wasEdited = decision === 'edit' || inputDigest !== judgedDigest;
+  const isNoted = !wasEdited || live.notes.includes(edited);
   const notes = isNoted ? live.notes : [...live.notes, edited];
   return {
     type: 'taken',
     live: withInput(live, tool, taken.prepared, notes),
-    isNew: taken.prepared.effective.digest !== inputDigest,
+    isNew: taken.prepared.effective.digest !== judgedDigest,
     differs: taken.type === 'differs',
   };
 }

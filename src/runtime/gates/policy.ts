@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
-import type { DecidedBy } from '../../call/event.ts';
+import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { whenReady } from '../../base/when-ready.ts';
@@ -12,6 +12,7 @@ import { blockFor, readToolDecision } from '../host/tool-decision.ts';
 import { currentSnapshot } from '../state/recall-snapshot.ts';
 import { askWorkflows, workflowDecider } from '../rules/ask-workflows.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
+import type { WorkflowStep } from '../state/workflow-step.ts';
 
 /**
  * Asks every hook, every rule and every workflow: block beats ask beats allow, in any order. If a hook and a
@@ -90,9 +91,19 @@ async function askAllWorkflows(
     if (decision === 'block')
       stop ??= { type: 'deny', reason: 'contract', code: 'policy.contract', details: description, by };
     else if (stageId !== undefined)
-      asks.push({ by, description, stage: { workflow: step.workflow.name, stageId } });
+      asks.push({
+        by,
+        description,
+        stage: { workflow: step.workflow.name, stageId },
+        ...approvalOf(step, stageId),
+      });
   }
   return toVerdict(stop, { ruled: found.ruled, rules, asks, workflowSteps });
+}
+
+function approvalOf({ workflow }: WorkflowStep, stageId: string): Pick<Ask, 'approval'> {
+  const approval = workflow.stages.find(({ id }) => id === stageId)?.approval;
+  return approval === undefined ? {} : { approval };
 }
 
 async function askHooks(live: ReadyCall & Findings): Promise<Asked> {

@@ -3,7 +3,9 @@
  *
  * 1. It answers all asks of modes, hooks and rules, or none. It never answers for a twin or a workflow stage,
  *    and a block always comes first.
- * 2. It must still be valid when the intent is stored. The append checks the state in which the grant was
+ * 2. If a rule says who must approve, the givers of the grant must satisfy that rule for this very call. A grant that
+ *    people gave by approving a call answers only the asks that they saw.
+ * 3. It must still be valid when the intent is stored. The append checks the state in which the grant was
  *    found, takes one of its uses, and has a time before its end. If the check fails, the call passes the
  *    gates again.
  */
@@ -22,6 +24,7 @@ import type { GrantView } from '../host/grant-view.ts';
 import { toGrantViews } from '../host/grant-view.ts';
 import { refuseGranting } from './refuse-granting.ts';
 import { askerAmong, dutiesAreSeparate } from '../host/separate-duties.ts';
+import { coversAsks } from './covers-asks.ts';
 
 /** The grant that answers all asks, with a share to reserve, or undefined. */
 export async function answerByGrant(
@@ -33,8 +36,10 @@ export async function answerByGrant(
   const stored = await engine.ledger.journal.readState(sessionId, grantsSubject);
   if (stored === undefined) return undefined;
   const now = engine.ledger.now();
-  const fitting = grantsIn(stored.state, sessionId)
-    .filter((grant) => fits(live, grant, now))
+  const covering: Grant[] = [];
+  for (const grant of grantsIn(stored.state, sessionId))
+    if (fits(live, grant, now) && (await coversAsks(live, grant, asks))) covering.push(grant);
+  const fitting = covering
     // Grants with a limited number of uses come last.
     .toSorted((left, right) => Number(left.uses !== undefined) - Number(right.uses !== undefined));
   const grant = await findUsable(engine, await toGrantViews(engine.ledger, fitting));
@@ -67,7 +72,7 @@ async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise
 }
 
 /** Asks that a grant may answer. Anything not listed here needs a person. */
-function isAnswerable({ by, code, stage }: Ask): boolean {
+export function isAnswerable({ by, code, stage }: Ask): boolean {
   if (code !== undefined || stage !== undefined) return false;
   switch (by.type) {
     case 'hook':
@@ -82,7 +87,9 @@ function isAnswerable({ by, code, stage }: Ask): boolean {
 
 function fits(live: ReadyCall, grant: Grant, now: number): boolean {
   if (grant.revoked !== undefined || isPast(grant, now)) return false;
-  if (!compileGlob(grant.toolName).matches(live.tool.name)) return false;
+  const { approved, toolName } = grant;
+  if (approved === undefined ? !compileGlob(toolName).matches(live.tool.name) : toolName !== live.tool.name)
+    return false;
   if (isByAsker(live, grant)) return false;
   return grant.where === undefined || permits(grant.where, live.judged);
 }

@@ -215,6 +215,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
     reason: readReason(engine, where, request.reason),
     givenAt: now,
     revoked: undefined,
+    approved: undefined,
   };
 }
 

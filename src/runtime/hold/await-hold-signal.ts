@@ -7,6 +7,8 @@ import type { JsonObject } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
 import { acceptedInputOf } from '../../call/call.ts';
+import { missingOf } from '../../call/quorum.ts';
+import { nextDue } from '../../call/reminder.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { longestArrivalMs } from '../host/arriving-decisions.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
@@ -16,7 +18,7 @@ import { denyFor, readConfirmationAnswer } from '../host/confirm.ts';
 export type HoldSignal =
   | { readonly type: 'answered'; readonly answer: ReadAnswer }
   | { readonly type: 'withdrawn' | 'cancelled'; readonly reason: string }
-  | { readonly type: 'changed' | 'expired' | 'left' };
+  | { readonly type: 'changed' | 'expired' | 'left' | 'due' };
 
 /** The question that the host's own decider was asked, and its answer. */
 export type HostAnswer = {
@@ -38,6 +40,7 @@ export function awaitHoldSignal(
       isOver = true;
       stop.abort();
       watch?.stop();
+      due?.stop();
       signals.withdraw = undefined;
       signals.onCancel = undefined;
       signals.onLeave = undefined;
@@ -51,6 +54,7 @@ export function awaitHoldSignal(
     signals.withdraw = (reason) => tell({ type: 'withdrawn', reason });
     signals.onCancel = () => tell({ type: 'cancelled', reason: signals.cancelled ?? 'cancelled' });
     const watch = watchExpiry(live, confirmation, () => tell({ type: 'expired' }));
+    const due = watchDue(live, confirmation, () => tell({ type: 'due' }));
     // A decision that arrived while the hold was being stored counts before anyone is asked.
     if (signals.cancelled !== undefined) return signals.onCancel();
     if (live.turn.withdrawn !== undefined) return signals.withdraw(live.turn.withdrawn);
@@ -119,6 +123,24 @@ function watchExpiry(
 
 const longestSleepMs = 1_000;
 
+/** Waits for the next reminder or escalation, by the ledger's clock. */
+function watchDue(
+  { engine }: AcceptedCall,
+  confirmation: Confirmation,
+  tell: () => void,
+): { stop(): void } | undefined {
+  const due = nextDue(confirmation);
+  if (due === undefined) return undefined;
+  const left = (): number => Math.min(Math.max(1, due.dueAt - engine.ledger.now()), longestSleepMs);
+  const look = (): void => {
+    watch.stop();
+    if (engine.ledger.now() >= due.dueAt) tell();
+    else watch = engine.expiries.watch(left(), look);
+  };
+  let watch = engine.expiries.watch(left(), look);
+  return { stop: () => watch.stop() };
+}
+
 async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Promise<ReadAnswer> {
   try {
     return readConfirmationAnswer(await onConfirm(request));
@@ -128,11 +150,8 @@ async function askPerson(onConfirm: OnConfirm, request: ConfirmationRequest): Pr
 }
 
 /** The request to the host's own decider, built from the record. */
-function toRequest(
-  { facts }: AcceptedCall,
-  call: Call,
-  { confirmationId, inputDigest, description, asks, revision }: Confirmation,
-): ConfirmationRequest {
+function toRequest({ facts }: AcceptedCall, call: Call, confirmation: Confirmation): ConfirmationRequest {
+  const { confirmationId, inputDigest, description, asks, revision, votes } = confirmation;
   const { sessionId, turnId, callId, toolName, displayName, mode, artifacts } = call;
   return Object.freeze({
     confirmationId,
@@ -151,6 +170,8 @@ function toRequest(
     accepted: freezeJson(acceptedInputOf(call)) as JsonObject,
     artifacts,
     asks: Object.freeze(asks.map((ask) => Object.freeze({ ...ask, by: Object.freeze({ ...ask.by }) }))),
+    votes,
+    missing: missingOf(confirmation, votes),
     principal: facts.kept.principal,
   });
 }

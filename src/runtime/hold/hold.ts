@@ -1,12 +1,16 @@
 /**
  * A call that needs an approval. The hold is stored first. Then any person with the permission may decide,
- * here or in any process that shares the ledger. The first of a decision, an expiry, a withdrawal and a
- * cancellation counts. An approval skips no check.
+ * here or in any process that shares the ledger. If a rule needs several people, the question stays open until
+ * they have approved. The first of a decision, an expiry, a withdrawal and a cancellation counts. An approval
+ * skips no check.
  */
+import { isSameJson } from '../../base/same-json.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
 import type { Ask, DecidedBy } from '../../call/event.ts';
 import { selfAsserted } from '../../call/identity.ts';
+import { describeMissing, hasPolicy, missingOf } from '../../call/quorum.ts';
+import { nextDue } from '../../call/reminder.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { Acting } from '../host/acting.ts';
@@ -165,6 +169,11 @@ async function untilDecided(live: AskedCall, confirmation: Confirmation, last: H
   const now = ledger.now();
   if (isExpired(confirmation, now) && arriving.mayDeny(confirmation, now) === undefined)
     return expire(live, confirmation, last);
+  const due = nextDue(confirmation);
+  if (due !== undefined && due.dueAt <= now) {
+    await remind(live, confirmation);
+    return { type: 'changed', host: last };
+  }
   let host = last;
   const ask = (): HostAnswer['answer'] => {
     host = askHost(live, confirmation, last);
@@ -187,12 +196,30 @@ async function untilDecided(live: AskedCall, confirmation: Confirmation, last: H
     case 'withdrawn':
       live.journal.apply({ type: 'withdraw', confirmationId, reason: heard.reason });
       return settled(settleEnded(live, heard.reason));
-    case 'answered':
-      await keepAnswer(live, confirmation, await checkRights(live, heard.answer));
+    case 'due':
+      await remind(live, confirmation);
       return { type: 'changed', host };
+    case 'answered': {
+      const votes = confirmation.votes.length;
+      await keepAnswer(live, confirmation, await checkRights(live, heard.answer));
+      // The host may have further people to ask. It is not asked again after an answer that did not count.
+      const counted = (live.journal.call?.confirmation?.votes.length ?? 0) > votes;
+      return { type: 'changed', host: counted ? notAsked : host };
+    }
     case 'left':
       return letGo(live, confirmation);
   }
+}
+
+/** Records that a time set by a rule has come. One process stores it; the others read that it did. */
+async function remind(live: AskedCall, confirmation: Confirmation): Promise<void> {
+  const due = nextDue(confirmation);
+  if (due === undefined || due.dueAt > live.engine.ledger.now()) return;
+  const mark = live.journal.mark();
+  const missing = missingOf(confirmation, confirmation.votes).map((each) => describeMissing([each]));
+  const { confirmationId } = confirmation;
+  live.journal.apply({ type: 'remind', confirmationId, missing, ...due });
+  await flushOrReadAgain(live, mark);
 }
 
 /** This runtime was closed. The call stays held for another process, and this runtime no longer owns it. */
@@ -251,7 +278,8 @@ async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer
     answer.by.type === 'person' && call !== undefined
       ? personOf(engine.redactor, call, actingOf(answer.by))
       : answer.by;
-  if (decision === 'edit' || decision === 'respond') return keepOther(live, confirmation, answer);
+  const isShared = answer.by.type === 'person' && hasPolicy(confirmation.asks);
+  if (isShared || decision === 'edit' || decision === 'respond') return keepOther(live, confirmation, answer);
   for (;;) {
     const mark = live.journal.mark();
     live.journal.apply({
@@ -275,7 +303,7 @@ async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer
 async function keepOther(
   live: AcceptedCall,
   { confirmationId, inputDigest, revision }: Confirmation,
-  { by, reason, ...answer }: ReadAnswer & { readonly decision: 'edit' | 'respond' },
+  { by, reason, mistake: _, ...answer }: ReadAnswer,
 ): Promise<void> {
   const { engine, sessionId, callId } = live;
   for (;;) {
@@ -292,6 +320,8 @@ async function keepOther(
       if (await keepDecision(engine, stored, call, confirmation, { ...shown, ...answer }, actingOf(by)))
         return await readAgain(live);
     } catch (error) {
+      // Another decision was faster, or this person counts already.
+      if (isQuittanceError(error, 'confirmation.decided')) return await readAgain(live);
       // An edit that the tool does not accept is not an approval.
       if (!isQuittanceError(error, 'confirmation.mismatch') && !isQuittanceError(error, 'config.invalid'))
         throw error;
@@ -403,6 +433,7 @@ const otherValue = 'The tool would now get another value than the one that was a
 
 /** A rule's ask is the same if its digest is; any other ask, if its description is. */
 const sameAsk = (left: Ask, right: Ask): boolean =>
+  isSameJson(left.approval ?? null, right.approval ?? null) &&
   left.by.type === right.by.type &&
   left.by.name === right.by.name &&
   left.digest === right.digest &&

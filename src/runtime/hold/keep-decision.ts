@@ -11,11 +11,15 @@ import { decide } from '../../call/decide.ts';
 import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
+import type { SessionBounds } from '../../call/quorum.ts';
+import { hasPolicy } from '../../call/quorum.ts';
+import { completes } from '../../call/why-not-approver.ts';
 import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { acceptInput } from '../accept/accept-input.ts';
 import type { Acting } from '../host/acting.ts';
-import { personOf } from '../host/acting.ts';
+import { approverOf } from '../host/approver.ts';
+import { grantOf } from '../grants/session-grant.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { approvalsOf } from '../rules/ask-workflows.ts';
@@ -46,6 +50,11 @@ export type PersonDecision = {
   readonly receivedAt?: number;
   /** The person approves and states that they have not read to the end. This is recorded with their name. */
   readonly notReadToEnd?: boolean;
+  /**
+   * Approves this call, and similar ones of the session: calls of the same tool for which the same rules ask. The
+   * grant is given only if as many people agree to it as the rules need, within the narrowest of their bounds.
+   */
+  readonly forSession?: ForSession;
 } & (
   | { readonly decision: 'approve' | 'deny' }
   /** Approves the call with other arguments. */
@@ -53,6 +62,31 @@ export type PersonDecision = {
   /** Answers the model instead of running the tool. */
   | { readonly decision: 'respond'; readonly response: string }
 );
+
+export type ForSession = {
+  /** Duration from now. At most a day. */
+  readonly forMs: number;
+  /** How many calls. At most 1,000. */
+  readonly uses: number;
+};
+
+/** Does the decision end the question? Without a rule that needs several people, any decision does. */
+function endsQuestion(
+  confirmation: Confirmation,
+  decision: PersonDecision['decision'],
+  { by, reason }: Pick<Command & { type: 'vote' }, 'by' | 'reason'>,
+  at: number,
+): boolean {
+  if (!hasPolicy(confirmation.asks) || decision === 'respond') return true;
+  return completes(confirmation, { decision, by, reason }, at);
+}
+
+/** A response always ends a question, so it is never only one voice of several. */
+const voteWord = (decision: PersonDecision['decision']): 'approve' | 'edit' | 'deny' =>
+  decision === 'respond' ? 'deny' : decision;
+
+const readBounds = ({ forSession }: PersonDecision, now: number): SessionBounds | undefined =>
+  forSession === undefined ? undefined : { until: now + forSession.forMs, uses: forSession.uses };
 
 export type Decided = { readonly stored: StoredCall; readonly call: Call };
 
@@ -68,14 +102,14 @@ export async function keepDecision(
   const { sessionId, callId, turnId } = call;
   const clean = await cleanerFor(engine, call, decision);
   const by: DecidedBy = {
-    ...personOf(engine.redactor, call, acting),
+    ...(await approverOf(engine, call, acting)),
     ...(decision.notReadToEnd === true && { notReadToEnd: true }),
   };
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
-  const command: Command = {
-    type: 'answer',
+  const at = engine.ledger.now();
+  const session = readBounds(decision, at);
+  const said = {
     confirmationId: confirmation.confirmationId,
-    decision: decision.decision,
     by,
     reason: decision.reason === undefined ? undefined : clean(decision.reason),
     inputDigest: confirmation.inputDigest,
@@ -89,17 +123,32 @@ export async function keepDecision(
       editedAccepted: edited.accepted,
       editedArtifacts: edited.artifacts,
     }),
-    ...(decision.decision === 'respond' && { response: clean(decision.response) }),
-    ...(isLateDenial(confirmation, decision, engine.ledger.now()) && { receivedAt: decision.receivedAt }),
+    ...(session !== undefined && { session }),
   };
-  const subject = { sessionId, turnId, callId, at: engine.ledger.now(), nextId: engine.nextEventId };
+  const command: Command = endsQuestion(confirmation, decision.decision, said, at)
+    ? {
+        ...said,
+        type: 'answer',
+        decision: decision.decision,
+        ...(decision.decision === 'respond' && { response: clean(decision.response) }),
+        ...(isLateDenial(confirmation, decision, at) && { receivedAt: decision.receivedAt }),
+      }
+    : { ...said, type: 'vote', decision: voteWord(decision.decision) };
+  const subject = { sessionId, turnId, callId, at, nextId: engine.nextEventId };
   const made = decide(call, command, subject);
   if (!made.ok)
     throw new QuittanceError('confirmation.decided', `Call ${callId}: ${made.refusal}`, { callId });
-  const approves = decision.decision === 'approve' || decision.decision === 'edit';
-  const approvals = approves ? await approvalsOf(engine, call, confirmation.asks, by, made.event) : [];
-  const events: QuittanceEvent[] = [made.event, ...approvals.map(({ event }) => event)];
-  const moves: Move[] = approvals.map(({ move }) => move);
+  const isApproved =
+    command.type === 'answer' && (command.decision === 'approve' || command.decision === 'edit');
+  const after = evolve(call, made.event);
+  const added = isApproved
+    ? [
+        ...(await approvalsOf(engine, call, confirmation.asks, by, made.event)),
+        ...(await grantOf(engine, after, made.event)),
+      ]
+    : [];
+  const events: QuittanceEvent[] = [made.event, ...added.map(({ event }) => event)];
+  const moves: Move[] = added.map(({ move }) => move);
   const entry: Entry = {
     entryId: engine.ids.next('ent'),
     sessionId,
@@ -116,7 +165,7 @@ export async function keepDecision(
   if (result.status !== 'appended') return undefined;
   return {
     stored: { ...stored, version: result.version, events: [...stored.events, ...events] },
-    call: evolve(call, made.event),
+    call: after,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Awaitable, JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { ArtifactArgument, Ask, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
 import { readDirectIdentity, selfAsserted } from '../../call/identity.ts';
+import type { MissingSeat, Vote } from '../../call/quorum.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 
@@ -27,6 +28,9 @@ export type ConfirmationRequest = {
   /** Revision of the preview that is shown, if any. */
   readonly revision: number | undefined;
   readonly asks: readonly Ask[];
+  /** What people have said so far, if a rule needs several. `onConfirm` is asked again after each answer that counts. */
+  readonly votes: readonly Vote[];
+  readonly missing: readonly MissingSeat[];
   readonly principal: Principal | undefined;
 };
 

@@ -2,6 +2,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Call, ConfirmationStatus } from '../../call/call.ts';
 import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../../call/event.ts';
+import type { MissingSeat, Vote } from '../../call/quorum.ts';
+import { missingOf } from '../../call/quorum.ts';
 import type { CallView } from './call-view.ts';
 import { viewCall } from './call-view.ts';
 
@@ -27,6 +29,10 @@ export type ConfirmationView = CallView & {
   readonly by: DecidedBy | undefined;
   readonly reason: string | undefined;
   readonly decidedAt: number | undefined;
+  /** What each person has said, if a rule needs several. */
+  readonly votes: readonly Vote[];
+  /** What is still missing until the call may run. Empty once it is decided. */
+  readonly missing: readonly MissingSeat[];
 };
 
 export type PreviewView = {
@@ -40,8 +46,10 @@ export type PreviewView = {
 
 /** The current question of the call. Undefined if it has none. */
 export function toConfirmationView(call: Call): ConfirmationView | undefined {
-  const { confirmation, preview } = call;
+  const { confirmation } = call;
   if (confirmation === undefined) return undefined;
+  // After an edit that needs more approvals, the preview is about the earlier input.
+  const preview = confirmation.inputDigest === confirmation.judgedDigest ? call.preview : undefined;
   return {
     ...viewCall(call),
     confirmationId: confirmation.confirmationId,
@@ -71,5 +79,7 @@ export function toConfirmationView(call: Call): ConfirmationView | undefined {
     by: confirmation.by,
     reason: confirmation.reason,
     decidedAt: confirmation.decidedAt,
+    votes: confirmation.votes,
+    missing: confirmation.status === 'pending' ? missingOf(confirmation, confirmation.votes) : [],
   };
 }

@@ -3,7 +3,11 @@ import type { Redactor } from '../../base/redaction.ts';
 import type { Call } from '../../call/call.ts';
 import type { ConfirmationDecision, Identity } from '../../call/event.ts';
 import { isRemote } from '../../call/identity.ts';
+import { hasPolicy } from '../../call/quorum.ts';
+import { whyNotApprover } from '../../call/why-not-approver.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import type { Acting } from './acting.ts';
+import { approverOf } from './approver.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
 import { askerAmong, dutiesAreSeparate } from './separate-duties.ts';
@@ -25,6 +29,7 @@ export type Deciders = {
   readonly separateDuties: boolean;
   readonly mayDecide: MayDecide | undefined;
   readonly redactor: Redactor;
+  readonly ledger: Pick<Ledger, 'journal' | 'entries' | 'now'>;
 };
 
 /**
@@ -42,6 +47,12 @@ export async function whyForbidden(
   const mustDiffer = dutiesAreSeparate(engine, call) || (isRemote(acting.identity) && runsAgain(call));
   if (decision !== 'deny' && mustDiffer) {
     const why = whyAsker(engine, call, acting);
+    if (why !== undefined) return why;
+  }
+  const { confirmation } = call;
+  if (confirmation !== undefined && hasPolicy(confirmation.asks)) {
+    const by = await approverOf(engine, call, acting);
+    const why = whyNotApprover(confirmation, { decision, by }, engine.ledger.now());
     if (why !== undefined) return why;
   }
   return whyNotAllowed(engine, view, acting, decision);

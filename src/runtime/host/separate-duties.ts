@@ -18,7 +18,8 @@ type Deciding = { readonly by: string; readonly identity: Identity };
 export const dutiesAreSeparate = (engine: { readonly separateDuties: boolean }, call: Call): boolean =>
   engine.separateDuties || call.separateDuties;
 
-type Askers = { readonly names: readonly string[]; readonly identities: readonly DirectIdentity[] };
+/** People by all their names and identities on record. */
+export type Askers = { readonly names: readonly string[]; readonly identities: readonly DirectIdentity[] };
 
 /** Everyone on whose behalf, or by whom, the call was requested. */
 function askersOf({ principal, askedBy, attrs, toolName }: Call): Askers {
@@ -37,7 +38,15 @@ export function askerAmong(
   { by, identity }: Deciding,
   redactor: Redactor,
 ): 'other' | 'same' | 'unknown' {
-  const { names, identities } = askersOf(call);
+  return isAmong(askersOf(call), { by, identity }, redactor);
+}
+
+/** Is the decider one of these people? `unknown` if none of them is on record. */
+export function isAmong(
+  { names, identities }: Askers,
+  { by, identity }: Deciding,
+  redactor: Redactor,
+): 'other' | 'same' | 'unknown' {
   if (names.length === 0 && identities.every(({ kind }) => kind === 'self_asserted')) return 'unknown';
   // The ledger may have stored the redacted form of a name: both are compared.
   const deciders = [by, ...namesOf(identity)].flatMap((name) => [name, redactor.text(name)]);
@@ -46,3 +55,9 @@ export function askerAmong(
     directOf(identity).some((each) => identities.some((other) => isSameIdentity(each, other)));
   return isAsker ? 'same' : 'other';
 }
+
+type Relation = 'other' | 'same' | 'unknown';
+
+/** Several people act together: if one of them is the requester, the act counts as the requester's. */
+export const worstOf = (found: readonly Relation[]): Relation =>
+  found.includes('same') ? 'same' : found.length === 0 || found.includes('unknown') ? 'unknown' : 'other';

@@ -16,6 +16,9 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import type { Acting } from '../host/acting.ts';
 import { readIdentity } from '../host/acting.ts';
 import { checkKeys } from '../../base/check-keys.ts';
+import { describeMissing, missingOf } from '../../call/quorum.ts';
+import { earlierVote } from '../../call/why-not-approver.ts';
+import { approverOf } from '../host/approver.ts';
 import type { ConfirmationView } from '../host/confirmation-view.ts';
 import { toConfirmationView } from '../host/confirmation-view.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
@@ -27,6 +30,9 @@ import type { Decided, PersonDecision } from '../hold/keep-decision.ts';
 import { keepDecision } from '../hold/keep-decision.ts';
 import { whyForbidden } from '../host/may-decide.ts';
 import { recoverCall } from '../recovery/recover-call.ts';
+import { isAnswerable } from '../grants/answer-by-grant.ts';
+import { refuseGranting } from '../grants/refuse-granting.ts';
+import { draftGrant } from '../grants/session-grant.ts';
 
 const decisionNames = [
   'decision',
@@ -39,7 +45,11 @@ const decisionNames = [
   'response',
   'receivedAt',
   'notReadToEnd',
+  'forSession',
 ] as const;
+
+const dayMs = 86_400_000;
+const mostUses = 1_000;
 
 export async function decideConfirmation(
   state: RuntimeState,
@@ -64,7 +74,9 @@ export async function decideConfirmation(
       });
     }
     refuseMismatch(confirmation, decision);
+    await refuseRepeated(engine, call, confirmation, decision, acting);
     await refuseUnauthorised(engine, call, decision, acting);
+    if (decision.forSession !== undefined) await refuseForSession(engine, call, decision, acting);
     const decided = await keepDecision(engine, stored, call, confirmation, decision, acting);
     if (decided === undefined) continue;
     await goOnWith(state, decided.stored, decided.call);
@@ -163,6 +175,26 @@ function refuseMismatch(confirmation: Confirmation, decision: PersonDecision): v
     mismatch('the preview revision', decision.revision, confirmation.revision);
 }
 
+/** A person counts once. A second act of theirs learns of the first, and of what is missing. */
+async function refuseRepeated(
+  engine: Engine,
+  call: Call,
+  confirmation: Confirmation,
+  { decision }: PersonDecision,
+  acting: Acting,
+): Promise<void> {
+  if (confirmation.votes.length === 0) return;
+  const by = await approverOf(engine, call, acting);
+  const earlier = earlierVote(confirmation, { decision, by });
+  if (earlier === undefined) return;
+  const { confirmationId } = confirmation;
+  throw new QuittanceError(
+    'confirmation.decided',
+    `${earlier.by.name} has ${earlier.decision === 'deny' ? 'denied' : 'approved'} call ${call.callId} already, and one person counts once. Still missing: ${describeMissing(missingOf(confirmation, confirmation.votes))}.`,
+    { confirmationId, callId: call.callId, status: confirmation.status, by: earlier.by.name },
+  );
+}
+
 async function refuseUnauthorised(
   engine: Engine,
   call: Call,
@@ -177,6 +209,27 @@ async function refuseUnauthorised(
     `${by} may not ${decision} call ${call.callId}: ${why}.`,
     { confirmationId, by },
   );
+}
+
+/** A grant for the session is one like any other: the person must be allowed to give it. */
+async function refuseForSession(
+  engine: Engine,
+  call: Call,
+  { by, forSession }: PersonDecision,
+  { identity }: Acting,
+): Promise<void> {
+  if (forSession === undefined) return;
+  if (call.confirmation?.asks.every(isAnswerable) !== true)
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      'A grant for the session cannot answer this question: it is about a repeated effect or a stage of a workflow.',
+      { confirmationId: call.confirmation?.confirmationId ?? '', by },
+    );
+  const draft = draftGrant(engine, call, {
+    until: engine.ledger.now() + forSession.forMs,
+    uses: forSession.uses,
+  });
+  await refuseGranting(engine, by, { ...draft, by, status: 'active', used: 0 }, 'give', identity);
 }
 
 /**
@@ -196,6 +249,9 @@ async function goOnWith(state: RuntimeState, stored: StoredCall, call: Call): Pr
   engine.stragglers.add(going);
 }
 
+const isCount = (value: unknown, most: number): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most;
+
 function checkDecision(decision: PersonDecision): void {
   const refuse = (problem: string): never => {
     throw new QuittanceError('config.invalid', `runtime.confirmations.decide: ${problem}`);
@@ -212,6 +268,14 @@ function checkDecision(decision: PersonDecision): void {
     refuse('receivedAt must be a number: milliseconds since 1970.');
   if (decision.notReadToEnd !== undefined && typeof decision.notReadToEnd !== 'boolean')
     refuse('notReadToEnd must be true or false.');
+  const { forSession } = decision;
+  if (forSession !== undefined) {
+    if (decision.decision !== 'approve') refuse('forSession comes with an approval only.');
+    if (typeof forSession !== 'object' || forSession === null || !isCount(forSession.forMs, dayMs))
+      refuse('forSession.forMs must be a whole number of milliseconds, from 1 to a day.');
+    if (!isCount(forSession.uses, mostUses))
+      refuse(`forSession.uses must be a whole number from 1 to ${mostUses}.`);
+  }
   if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
     refuse('an edit needs arguments: the object to run with instead.');
   if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))

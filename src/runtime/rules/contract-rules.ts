@@ -134,6 +134,7 @@ export function toAsk(live: AcceptedCall, policy: Policy, fired: FiredRule): Ask
     ...(digest !== undefined && { digest }),
     ...(fired.timeoutSeconds !== undefined && { timeoutSeconds: fired.timeoutSeconds }),
     ...(fired.timeoutEffect !== undefined && { timeoutEffect: fired.timeoutEffect }),
+    ...(fired.approval !== undefined && { approval: fired.approval }),
   };
 }
 

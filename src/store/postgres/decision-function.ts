@@ -4,8 +4,15 @@
  */
 import { appendFunctions } from './append-functions.ts';
 
-/** What people decide: held calls and grants. */
-const decisions = ['confirmation.decided', 'grant.given', 'grant.revoked'];
+/** What people decide: held calls, alone or as one of several people, grants and delegations. */
+const decisions = [
+  'confirmation.decided',
+  'confirmation.voted',
+  'grant.given',
+  'grant.revoked',
+  'delegation.given',
+  'delegation.revoked',
+];
 /** An edited input is sealed again. Nothing else may change with a decision. */
 const extras = ['sealed', 'dropSealed', 'guards'];
 

@@ -14,7 +14,14 @@ export function CallFacts({
 }: {
   readonly detail: CallDetail;
 }): ReactNode {
-  const { principal, provenance, decidedBy } = call;
+  const { principal, provenance, decidedBy, confirmation } = call;
+  const approvals =
+    confirmation !== undefined && hasPolicy(confirmation.asks)
+      ? confirmation.votes
+          .filter(isApproval)
+          .map(({ by }) => describeDecider(by))
+          .join('; ')
+      : '';
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Call', <Id key="call" text={call.callId} label="Copy the call id" />],
     [
@@ -61,6 +68,7 @@ export function CallFacts({
     ],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
+    ['Approvals', approvals === '' ? undefined : <ForeignText key="approvals" text={approvals} />],
     ['Decided by', decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />],
     [
       'Grant',

@@ -1,5 +1,7 @@
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
+import { missingOf } from '../../../../src/call/quorum.ts';
+import { ApprovalProgress } from '../../../../src/react/approval-progress.tsx';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
 import type { ReasonCode } from '../../../../src/call/reason.ts';
@@ -24,6 +26,9 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
           <p>
             <ForeignText text={confirmation.description} />
           </p>
+          <ApprovalProgress
+            confirmation={{ ...confirmation, missing: missingOf(confirmation, confirmation.votes) }}
+          />
           <p>
             <Link to={addressOf(['inbox', confirmation.confirmationId])}>Decide in the inbox</Link>
             {confirmation.expiresAt !== undefined && `, until ${formatTime(confirmation.expiresAt)}`}

@@ -63,6 +63,12 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         }
         approved = approvedBy(event, value);
         break;
+      case 'confirmation.voted':
+        if (event.editedInput === undefined) break;
+        value = event.editedInput;
+        digest = event.editedDigest;
+        event.editedHidden.forEach((path) => hidden.add(path));
+        break;
       case 'confirmation.expired':
         approved = none(
           'approved',
@@ -80,6 +86,7 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         if (event.attempt > 0 && executed.status === 'none') executed = executedAs(value, digest, '');
         break;
       // These events do not change the arguments.
+      case 'confirmation.reminded':
       case 'tool.previewed':
       case 'tool.recalled':
       case 'tool.late':

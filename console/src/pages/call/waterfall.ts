@@ -162,6 +162,8 @@ const momentTypes = [
   'tool.undone',
   'persistence.failed',
   'runtime.budget_exhausted',
+  'confirmation.voted',
+  'confirmation.reminded',
 ] as const;
 type Moment = Extract<CallEvent, { readonly type: (typeof momentTypes)[number] }>;
 
@@ -174,6 +176,12 @@ function momentOf(event: Moment): Words {
       const more = event.ready ? '' : ', not final';
       return { name: 'preview shown', note: `revision ${event.revision}${more}`, tone };
     }
+    case 'confirmation.voted': {
+      const note = `${decisionWords[event.decision]} by ${by(event.by)}; more people are needed`;
+      return { name: 'vote', note, tone: event.decision === 'deny' ? 'quiet' : 'good' };
+    }
+    case 'confirmation.reminded':
+      return { name: event.kind, note: `missing: ${event.missing.join('; ')}`, tone: 'attention' };
     case 'tool.late':
       return {
         name: 'late result',

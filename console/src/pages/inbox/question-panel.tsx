@@ -4,6 +4,7 @@ import { useEffect, useId, useRef, useState } from 'react';
 import { IncompleteWarning } from '../../../../src/react/answer-bar.tsx';
 import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
+import { ApprovalProgress } from '../../../../src/react/approval-progress.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
 import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx';
 import { ComparisonBlock } from '../../../../src/react/comparison-block.tsx';
@@ -53,6 +54,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
       data-still={gate.isStill}
     >
       <WhyAsked confirmation={confirmation} />
+      <ApprovalProgress confirmation={confirmation} />
       <QuestionSubject call={call} />
       {!confirmation.isComplete && <IncompleteWarning id={whyNot} />}
       {form !== undefined && !isBusy && (

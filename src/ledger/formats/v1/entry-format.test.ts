@@ -428,8 +428,18 @@ const identityFields = (at: string): readonly string[] =>
 
 /** Fields that may be read forever: identifiers, digests, names of tools and rules, words of closed sets. */
 const plainFields: ReadonlySet<string> = new Set([
-  ...['identity', 'by.identity', 'decidedBy.identity', 'asks.by.identity', 'askedBy'].flatMap(identityFields),
-  ...`asker by.asker decidedBy.asker asks.by.asker id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
+  ...[
+    'identity',
+    'by.identity',
+    'by.behalf.identity',
+    'decidedBy.identity',
+    'decidedBy.behalf.identity',
+    'asks.by.identity',
+    'asks.by.behalf.identity',
+    'askedBy',
+  ].flatMap(identityFields),
+  ...`owner by.owner decidedBy.owner asks.by.owner by.behalf.name by.behalf.delegation decidedBy.behalf.name decidedBy.behalf.delegation asks.by.behalf.name asks.by.behalf.delegation missing kind@confirmation.reminded to@delegation.given delegationId
+  asks.approval.seats.roles asks.approval.seats.groups asks.approval.seats.people asks.approval.seats.escalate.roles asks.approval.seats.escalate.groups asks.approval.seats.escalate.people asks.approval.exclude asks.approval.delegation asker by.asker decidedBy.asker asks.by.asker id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden requestDigest provenance.provider
   provenance.model how fromCallId decision gates.gate decidedBy.name decidedBy.link.by decidedBy.link.typed policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.by.link.by asks.by.link.typed asks.code by by.name by.link.by by.link.typed idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash

@@ -1,0 +1,24 @@
+/** The times that rules set for an open question: reminders, and escalations that add approvers. */
+import type { Question } from './call.ts';
+import type { ConfirmationReminded } from './events/confirmation-event.ts';
+
+export type Due = Pick<ConfirmationReminded, 'kind' | 'dueAt'>;
+
+/** The first time that is not recorded yet, due or not. Undefined if there is none before the question expires. */
+export function nextDue({ asks, askedAt, expiresAt, remindedAt }: Question): Due | undefined {
+  let next: Due | undefined;
+  const consider = (seconds: number, kind: Due['kind']): void => {
+    const dueAt = askedAt + seconds * 1_000;
+    if (remindedAt !== undefined && dueAt <= remindedAt) return;
+    if (expiresAt !== undefined && dueAt >= expiresAt) return;
+    if (next === undefined || dueAt < next.dueAt) next = { kind, dueAt };
+    // Several rules may set one time. It is recorded once, as what concerns more people.
+    else if (dueAt === next.dueAt && kind === 'escalation') next = { kind, dueAt };
+  };
+  for (const { approval } of asks) {
+    for (const seconds of approval?.reminders ?? []) consider(seconds, 'reminder');
+    for (const { escalate = [] } of approval?.seats ?? [])
+      for (const { after } of escalate) consider(after, 'escalation');
+  }
+  return next;
+}

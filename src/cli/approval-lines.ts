@@ -1,0 +1,19 @@
+/** Who has said what about a question that needs several people, and what is missing. */
+import { describeDecider } from '../call/describe-identity.ts';
+import { describeMissing, hasPolicy } from '../call/quorum.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { decisionWords } from './call-timeline.ts';
+import type { PageLayout } from './page-layout.ts';
+import { labelled } from './page-layout.ts';
+
+/** Empty if any one person may decide. */
+export const approvalLines = (
+  { asks, votes, missing }: Pick<ConfirmationView, 'asks' | 'votes' | 'missing'>,
+  page: PageLayout,
+): string[] =>
+  hasPolicy(asks)
+    ? [
+        ...votes.flatMap(({ decision, by }) => labelled(decisionWords[decision], describeDecider(by), page)),
+        ...labelled('missing', describeMissing(missing), page),
+      ]
+    : [];

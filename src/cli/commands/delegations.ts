@@ -1,0 +1,165 @@
+import { isQuittanceError } from '../../base/error.ts';
+import { describePerson } from '../../call/describe-identity.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Runtime } from '../../runtime/create-runtime.ts';
+import type { DelegationView } from '../../runtime/people/delegations.ts';
+import { listDelegations } from '../../runtime/people/delegations.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { exitCodes } from '../exit-code.ts';
+import { createPeopleRuntime } from '../people-runtime.ts';
+import { requireOption } from '../require-option.ts';
+import type { Column } from '../table.ts';
+import { layOutTable } from '../table.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
+import { localTimeText, parseMoment, parseSpan } from '../time-text.ts';
+import { toJsonWithTimes } from '../to-json.ts';
+import { UsageError } from '../usage-error.ts';
+
+const actions = ['list', 'give', 'revoke'] as const;
+const giveLine = 'quittance delegations give --to NAME --for 7d --by NAME';
+const revokeLine = 'quittance delegations revoke DELEGATION --by NAME';
+
+export const delegationsCommand: CliCommand = {
+  name: 'delegations',
+  summary: 'List who approves in the place of whom; give or revoke a delegation',
+  takes: '[list | give | revoke <delegation>]',
+  words: actions,
+  most: 2,
+  about: [
+    'A delegation lets another person approve in your place until an instant. It passes on what you are: here your user of the operating system. Over HTTP it passes on your groups and roles. A delegate and you count once.',
+    'A rule can forbid delegation, or allow a delegate to delegate: approval.delegation in a contract.',
+  ],
+  options: {
+    to: { value: 'NAME', help: 'The delegate' },
+    by: { value: 'NAME', help: 'Your name' },
+    for: { value: 'SPAN', help: 'Duration: 6h, 7d; at most 90d' },
+    until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
+    reason: { value: 'TEXT', help: 'Why' },
+    all: { help: 'Also list delegations that have ended' },
+    json: jsonOption,
+  },
+  examples: [
+    ['quittance delegations', 'who approves for whom now'],
+    ['quittance delegations give --to dan --for 7d --by "Ada" --reason "Holiday"', 'dan approves for a week'],
+    ['quittance delegations revoke dlg_1a2b3c4d --by "Ada"', 'end it early'],
+  ],
+  run(given, context) {
+    const [action = 'list', subject] = given.args;
+    switch (action) {
+      case 'list':
+        return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
+      case 'give':
+        return context.withLedger(given, (ledger, meant) => give(ledger, meant, context), 'write');
+      case 'revoke':
+        return context.withLedger(given, (ledger, meant) => revoke(ledger, subject, meant, context), 'write');
+      default:
+        throw new UsageError(`Expected "list", "give" or "revoke"; found ${JSON.stringify(action)}.`, [
+          'quittance delegations',
+          giveLine,
+          revokeLine,
+        ]);
+    }
+  },
+};
+
+const columns: readonly Column[] = [
+  { title: 'DELEGATION' },
+  { title: 'FROM', min: 8 },
+  { title: 'TO', min: 8 },
+  { title: 'UNTIL' },
+  { title: 'STATUS' },
+  { title: 'REASON', min: 8, optional: 1 },
+];
+
+async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
+  const found = (await listDelegations({ ledger })).filter(
+    ({ status }) => given.has('all') || status === 'active',
+  );
+  if (given.has('json')) for (const each of found) await out.print(toText(each));
+  else if (found.length === 0) await err.print('No delegation is active.');
+  else {
+    const rows = found.map(({ delegationId, by, identity, to, until, status, reason }) => [
+      delegationId.slice(0, 16),
+      terminalText(describePerson({ name: by, identity })),
+      terminalText(to),
+      localTimeText(until),
+      status,
+      terminalText(reason ?? ''),
+    ]);
+    const table = layOutTable(columns, rows, out.width, out.paint);
+    await out.print(table.heading());
+    for (const row of rows) await out.print(table.line(row));
+  }
+  return exitCodes.good;
+}
+
+async function give(ledger: Ledger, given: Given, { out, now, identity }: Context): Promise<ExitCode> {
+  const to = requireOption(given, 'to', 'A delegation needs a delegate', giveLine);
+  const by = requireOption(given, 'by', 'A delegation needs a name', giveLine);
+  const [span, moment, reason] = ['for', 'until', 'reason'].map((name) => given.text(name));
+  if ((span === undefined) === (moment === undefined))
+    throw new UsageError('A delegation needs an end: --for or --until.', [giveLine]);
+  const until =
+    span !== undefined ? ledger.now() + parseSpan(span, 'for') : parseMoment(moment ?? '', 'until', now());
+  const made = await withRuntime(ledger, (runtime) =>
+    runtime.delegations.give({ by, identity, to, until, ...(reason !== undefined && { reason }) }),
+  );
+  if (given.has('json')) await out.print(toText(made));
+  else
+    await out.say(
+      `${terminalText(made.to)} may approve in the place of ${terminalText(describePerson({ name: made.by, identity: made.identity }))} until ${localTimeText(made.until)}. To end it: quittance delegations revoke ${made.delegationId.slice(0, 16)} --by NAME`,
+    );
+  return exitCodes.good;
+}
+
+async function revoke(
+  ledger: Ledger,
+  typed: string | undefined,
+  given: Given,
+  { out, identity }: Context,
+): Promise<ExitCode> {
+  if (typed === undefined)
+    throw new UsageError('Missing delegation id.', ['quittance delegations', revokeLine]);
+  const by = requireOption(given, 'by', 'A revocation needs a name', revokeLine);
+  const wanted = typed.replace(/…$/, '');
+  const found = (await listDelegations({ ledger })).filter(({ delegationId }) =>
+    delegationId.startsWith(wanted),
+  );
+  const [first] = found;
+  if (first === undefined || found.length > 1)
+    throw new UsageError(
+      first === undefined
+        ? `There is no delegation ${JSON.stringify(wanted)}.`
+        : `${found.length} delegations begin with ${JSON.stringify(wanted)}. Type more of the id.`,
+      ['quittance delegations --all'],
+      exitCodes.bad,
+    );
+  const reason = given.text('reason');
+  const { delegationId } = first;
+  const made = await withRuntime(ledger, (runtime) =>
+    runtime.delegations.revoke({ delegationId, by, identity, ...(reason !== undefined && { reason }) }),
+  );
+  if (given.has('json')) await out.print(toText(made));
+  else await out.say(`Revoked: ${terminalText(made.to)} no longer approves for ${terminalText(made.by)}.`);
+  return exitCodes.good;
+}
+
+const toText = (each: DelegationView): string => safeJson(toJsonWithTimes(each, 'until', 'givenAt'));
+
+async function withRuntime<Result>(
+  ledger: Ledger,
+  work: (runtime: Runtime) => Promise<Result>,
+): Promise<Result> {
+  const runtime = createPeopleRuntime(ledger);
+  try {
+    return await work(runtime);
+  } catch (error) {
+    if (isQuittanceError(error, 'config.invalid'))
+      throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), ['quittance delegations --help']);
+    throw error;
+  } finally {
+    await runtime.close();
+  }
+}

@@ -1,0 +1,392 @@
+/** Approvals by policy, through the public API: who counts, how many, and when a call runs. */
+import { isQuittanceError } from 'quittance';
+import { describe, expect, test } from 'vitest';
+import { expectVerified, payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
+
+const finance = (name: string) => person(name, ['finance']);
+const security = (name: string) => person(name, ['security']);
+const two = ruleset(payRule('{ groups: [finance], quorum: 2, exclude: [asker] }'));
+
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'accepted',
+    (error: unknown) => (isQuittanceError(error) ? `${error.code}: ${error.message}` : String(error)),
+  );
+
+describe('[bound-approval] a rule that needs two people of a group', () => {
+  test('runs the call once, after the second of them', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    const half = await stage.approve(question, finance('ada'));
+    expect(half).toMatchObject({
+      status: 'pending',
+      votes: [{ decision: 'approve', by: { name: 'ada', asker: 'other' } }],
+      missing: [{ ruleId: 'big', who: 'group finance', missing: 1, quorum: 2 }],
+    });
+    expect(stage.ran).toEqual([]);
+    expect(await stage.approve(question, finance('eve'))).toMatchObject({ status: 'approved', missing: [] });
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+    expect(stage.ran).toHaveLength(1);
+    const [call] = await stage.runtime.calls.list({ sessionId: 's', callId: 'c' });
+    expect(call?.confirmation?.votes.map(({ by }) => by.name)).toEqual(['ada', 'eve']);
+    await expectVerified(stage.ledger);
+  });
+
+  test.each([
+    ['a person outside the group', person('mal', ['sales'])],
+    ['a self-asserted name', 'ada'],
+    ['the person who asked', finance('bob')],
+    ['the person who asked, by another spelling', finance('Bob ')],
+    ['a token without groups', { kind: 'token', id: 't1', name: 'mal', via: 'bearer' } as const],
+    ['an OS user', { kind: 'os_user', user: 'root', uid: 0 } as const],
+  ])('refuses %s, and nothing is recorded', async (_, who) => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    expect(await codeOf(stage.approve(question, who))).toContain('confirmation.forbidden');
+    const { rows } = await stage.runtime.confirmations.list({ status: 'pending' });
+    expect(rows[0]?.votes).toEqual([]);
+    expect(stage.ran).toEqual([]);
+  });
+
+  test('counts one person once, also with several tokens and under other names', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'));
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('confirmation.decided');
+    const token = (id: string, name: string, owner: string) =>
+      ({ kind: 'token', id, name, via: 'bearer', person: owner, groups: ['finance'] }) as const;
+    expect(await codeOf(stage.approve(question, token('t1', 'laptop', 'Ada')))).toContain(
+      'confirmation.decided',
+    );
+    const { status } = await stage.approve(question, token('t2', 'phone', 'Eve'));
+    expect(status).toBe('approved');
+  });
+
+  test('one no ends it, also after an approval', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'));
+    expect(await codeOf(stage.deny(question, person('mal')))).toContain('confirmation.forbidden');
+    expect((await stage.deny(question, finance('eve'))).status).toBe('denied');
+    expect(await stage.ended('c')).toBe('ToolDenied');
+    expect(stage.ran).toEqual([]);
+  });
+
+  test('an edit voids earlier approvals and needs the quorum for the new arguments', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'));
+    const edited = await stage.runtime.confirmations.decide(question.confirmationId, {
+      decision: 'edit',
+      by: 'eve',
+      identity: finance('eve'),
+      inputDigest: question.inputDigest,
+      arguments: { cents: 5 },
+    });
+    expect(edited).toMatchObject({ status: 'pending', votes: [{ decision: 'edit', by: { name: 'eve' } }] });
+    expect(edited.inputDigest).not.toBe(question.inputDigest);
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('confirmation.mismatch');
+    expect((await stage.approve(edited, finance('ada'))).status).toBe('approved');
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+    expect(stage.ran).toEqual([{ cents: 5 }]);
+    await expectVerified(stage.ledger);
+  });
+
+  test('is void when the rule changes: the call asks again', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'));
+    const other = quorumStage(ruleset(payRule('{ groups: [finance], quorum: 3 }')), stage);
+    await stage.runtime.close();
+    expect((await other.approve(question, finance('eve'))).status).toBe('approved');
+    await other.runtime.recover();
+    const again = await other.ask('c');
+    expect(again.confirmationId).not.toBe(question.confirmationId);
+    expect(again).toMatchObject({ votes: [], missing: [{ missing: 3 }] });
+    expect([...stage.ran, ...other.ran]).toEqual([]);
+  });
+});
+
+describe('[bound-approval] seats', () => {
+  const both = (more = '') =>
+    ruleset(payRule(`{ all_of: [{ groups: [finance] }, { groups: [security] }]${more} }`));
+  const ada = person('ada', ['finance', 'security']);
+
+  test('one person in two groups fills one of them', async () => {
+    const stage = quorumStage(both());
+    const question = await stage.ask('c');
+    expect((await stage.approve(question, ada)).missing).toHaveLength(1);
+    expect((await stage.approve(question, finance('eve'))).status).toBe('approved');
+  });
+
+  test('same_person lets one person fill both', async () => {
+    const stage = quorumStage(both(', same_person: true'));
+    expect((await stage.approve(await stage.ask('c'), ada)).status).toBe('approved');
+  });
+
+  test('several rules that ask must all be satisfied, by the same approvals', async () => {
+    const rules = ruleset(
+      payRule('{ groups: [finance], quorum: 2 }'),
+      payRule('{ groups: [security] }', { id: 'safe' }),
+      `  - { id: plain, type: pre, tool: pay, then: { action: ask, message: Any., timeout: 86400 } }\n`,
+    );
+    const stage = quorumStage(rules);
+    const question = await stage.ask('c');
+    expect(await codeOf(stage.approve(question, person('mal')))).toContain('forbidden');
+    await stage.approve(question, ada);
+    const half = await stage.approve(question, security('sam'));
+    expect(half.missing).toEqual([{ ruleId: 'big', who: 'group finance', missing: 1, quorum: 2 }]);
+    expect((await stage.approve(question, finance('eve'))).status).toBe('approved');
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+  });
+
+  test('anyone may approve without a group, and self-asserted names count once', async () => {
+    const stage = quorumStage(ruleset(payRule('{ quorum: 2 }')));
+    const question = await stage.ask('c');
+    await stage.approve(question, 'ada');
+    expect(await codeOf(stage.approve(question, 'eve'))).toContain('confirmation.decided');
+    expect((await stage.approve(question, person('ada'))).status).toBe('pending');
+    expect((await stage.approve(question, person('eve'))).status).toBe('approved');
+  });
+
+  test('denials: two people must deny, and a person may change their mind', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], quorum: 2, denials: 2 }')));
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'));
+    expect(await stage.deny(question, finance('ada'))).toMatchObject({
+      status: 'pending',
+      votes: [{ decision: 'deny' }],
+      missing: [{ missing: 2 }],
+    });
+    const response = { decision: 'respond', by: 'eve', identity: finance('eve'), response: 'No.' } as const;
+    expect(await codeOf(stage.runtime.confirmations.decide(question.confirmationId, response))).toContain(
+      'One person alone',
+    );
+    expect((await stage.deny(question, finance('eve'))).status).toBe('denied');
+  });
+
+  test('the owner of the session is excluded, also through a child session', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], exclude: [session_owner] }')));
+    const first = await stage.ask('first', 'ada');
+    await stage.deny(first, finance('eve'));
+    const question = await stage.ask('c', 'robot');
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('the session belongs to them');
+    expect((await stage.approve(question, finance('eve'))).by).toMatchObject({ owner: 'other' });
+  });
+});
+
+describe('[bound-approval] links', () => {
+  test('several links by one maker count once, and so does the maker', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], quorum: 2 }')));
+    const question = await stage.ask('c');
+    const link = (madeBy: string, by?: string) =>
+      stage.runtime.confirmations.link(question.confirmationId, {
+        madeBy,
+        identity: finance(madeBy),
+        ...(by !== undefined && { by }),
+        decisions: ['approve'],
+        expiresInMs: 60_000,
+      });
+    const [first, second] = [await link('ada'), await link('ada')];
+    const use = (token: string, by: string) =>
+      stage.runtime.confirmations.decideByLink(token, { decision: 'approve', by });
+    expect((await use(first, 'tom')).status).toBe('pending');
+    expect(await codeOf(use(second, 'kim'))).toContain('confirmation.decided');
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('confirmation.decided');
+    // A named person must be an approver too, and a link says nothing about their groups.
+    expect(await codeOf(link('eve', 'mal'))).toContain('confirmation.forbidden');
+    expect((await use(await link('eve', 'eve'), 'eve')).status).toBe('approved');
+  });
+});
+
+describe('[bound-approval] delegation', () => {
+  const hour = 3_600_000;
+  const give = (stage: ReturnType<typeof quorumStage>, from: ReturnType<typeof person>, to: string) =>
+    stage.runtime.delegations.give({
+      by: from.kind === 'provider' ? from.subject : '',
+      identity: from,
+      to,
+      until: stage.clock.now() + hour,
+    });
+
+  test('lets another person approve until it ends, counted as both', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    const given = await give(stage, finance('ada'), 'dan');
+    expect(given).toMatchObject({ status: 'active', by: 'ada', to: 'dan' });
+    const half = await stage.approve(question, person('dan'));
+    expect(half.votes[0]?.by).toMatchObject({ name: 'dan', behalf: [{ name: 'ada' }] });
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('confirmation.decided');
+    expect((await stage.approve(question, finance('eve'))).status).toBe('approved');
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+  });
+
+  test('ends at its time, and when it is revoked', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await give(stage, finance('ada'), 'dan');
+    stage.clock.advance(hour);
+    expect(await codeOf(stage.approve(question, person('dan')))).toContain('forbidden');
+    const { delegationId } = await give(stage, finance('ada'), 'dan');
+    await stage.runtime.delegations.revoke({ delegationId, by: 'ada' });
+    expect(await codeOf(stage.approve(question, person('dan')))).toContain('forbidden');
+    expect((await stage.runtime.delegations.list()).map(({ status }) => status)).toEqual([
+      'ended',
+      'revoked',
+    ]);
+  });
+
+  test('passes on nothing that the delegator does not have, and the asker stays excluded', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await give(stage, person('mal', ['sales']), 'dan');
+    await give(stage, finance('bob'), 'tom');
+    await give(stage, finance('ada'), 'bob');
+    for (const name of ['dan', 'tom', 'bob'])
+      expect(await codeOf(stage.approve(question, person(name)))).toContain('forbidden');
+    expect(await codeOf(give(stage, finance('ada'), 'ADA'))).toContain('another person');
+  });
+
+  test('has no chains unless the rule says so', async () => {
+    const chain = async (word: string) => {
+      const stage = quorumStage(ruleset(payRule(`{ groups: [finance], delegation: ${word} }`)));
+      const question = await stage.ask('c');
+      await give(stage, finance('ada'), 'dan');
+      await give(stage, person('dan'), 'tom');
+      return Promise.all([
+        codeOf(stage.approve(question, person('tom'))),
+        codeOf(stage.approve(question, person('dan'))),
+      ]);
+    };
+    expect((await chain('once'))[0]).toContain('forbidden');
+    expect((await chain('chain'))[0]).toBe('accepted');
+    expect((await chain('none'))[1]).toContain('forbidden');
+  });
+
+  test('needs a verified person and an end within 90 days', async () => {
+    const { runtime, clock } = quorumStage(two);
+    const until = clock.now() + hour;
+    const given = { by: 'ada', to: 'dan', until };
+    for (const wrong of [
+      { ...given, identity: { kind: 'self_asserted' } as const },
+      { ...given, identity: finance('ada'), until: clock.now() },
+      { ...given, identity: finance('ada'), until: clock.now() + 91 * 24 * hour },
+      { ...given, identity: finance('ada'), to: ' ' },
+    ])
+      expect(await codeOf(runtime.delegations.give(wrong))).toContain('config.invalid');
+    expect(await codeOf(runtime.delegations.revoke({ delegationId: 'dlg_x', by: 'ada' }))).toContain(
+      'delegation.unknown',
+    );
+  });
+});
+
+describe('time', () => {
+  const rules = ruleset(
+    payRule('{ groups: [finance], escalate: [{ after: 60, roles: [manager] }], reminders: [30, 90] }', {
+      timeout: 120,
+    }),
+  );
+
+  test('escalation adds approvers after its time', async () => {
+    const stage = quorumStage(rules);
+    const question = await stage.ask('c');
+    const boss = person('boss', [], ['manager']);
+    expect(await codeOf(stage.approve(question, boss))).toContain('forbidden');
+    stage.clock.advance(60_000);
+    expect((await stage.approve(question, boss)).status).toBe('approved');
+  });
+
+  test('reminders and escalations are recorded once for each time, across runtimes', async () => {
+    const stage = quorumStage(rules);
+    const other = quorumStage(rules, stage);
+    await stage.ask('c');
+    for (let n = 0; n < 119; n++) {
+      stage.clock.advance(1_000);
+      await new Promise(setImmediate);
+    }
+    const reminded = async () =>
+      (await other.runtime.events.list({ sessionId: 's', callId: 'c' })).flatMap((event) =>
+        event.type === 'confirmation.reminded' ? [event] : [],
+      );
+    expect((await reminded()).map(({ kind, dueAt }) => [kind, dueAt])).toEqual(
+      [
+        ['reminder', 30_000],
+        ['escalation', 60_000],
+        ['reminder', 90_000],
+      ].map(([kind, after]) => [kind, Number(after) + Number(stage.clock.now() - 119_000)]),
+    );
+    expect((await reminded())[0]?.missing).toEqual(['1 of group finance, later also role manager']);
+    stage.clock.advance(1_000);
+    expect(await stage.ended('c')).toBe('ToolDenied');
+    await expectVerified(stage.ledger);
+  });
+});
+
+describe('[bound-approval] approve for this session', () => {
+  const bounds = { forSession: { forMs: 3_600_000, uses: 2 } };
+
+  test('gives a bounded grant if the quorum agrees, within the narrowest bounds', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await stage.approve(question, finance('ada'), bounds);
+    await stage.approve(question, finance('eve'), { forSession: { forMs: 7_200_000, uses: 9 } });
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+    expect(await stage.runtime.grants.list({ sessionId: 's' })).toMatchObject([
+      { uses: 2, until: stage.clock.now() + 3_600_000, approved: { callId: 'c', votes: [{}, {}] } },
+    ]);
+    const turn = stage.runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
+    for (const id of ['d', 'e']) {
+      const outcome = await turn.call({ id, name: 'pay', arguments: { cents: 1, id } });
+      expect(outcome.type).toBe('ToolExecutionResult');
+    }
+    expect((await stage.ask('f')).missing).toHaveLength(1);
+    await expectVerified(stage.ledger);
+  });
+
+  test('gives none if fewer agree, or if an approver is the requester of the next call', async () => {
+    const stage = quorumStage(two);
+    const first = await stage.ask('c');
+    await stage.approve(first, finance('ada'), bounds);
+    await stage.approve(first, finance('eve'));
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+    expect(await stage.runtime.grants.list({ sessionId: 's' })).toEqual([]);
+    const second = await stage.ask('d');
+    await stage.approve(second, finance('ada'), bounds);
+    await stage.approve(second, finance('eve'), bounds);
+    expect(await stage.ended('d')).toBe('ToolExecutionResult');
+    expect((await stage.ask('e', 'eve')).votes).toEqual([]);
+  });
+
+  test('a grant by one person does not replace a quorum', async () => {
+    const stage = quorumStage(two);
+    await stage.runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'ada', identity: finance('ada') });
+    expect((await stage.ask('c')).missing).toHaveLength(1);
+    const one = quorumStage(ruleset(payRule('{ groups: [finance] }')));
+    await one.runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'mal', identity: person('mal') });
+    expect((await one.ask('c')).missing).toHaveLength(1);
+    await one.runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'ada', identity: finance('ada') });
+    const turn = one.runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
+    expect((await turn.call({ id: 'd', name: 'pay', arguments: { cents: 2 } })).type).toBe(
+      'ToolExecutionResult',
+    );
+  });
+});
+
+test('onConfirm is asked again until the quorum is complete', async () => {
+  const asked: number[] = [];
+  const people = [finance('ada'), finance('eve')];
+  const stage = quorumStage(two, {
+    options: {
+      onConfirm: ({ votes }: { votes: readonly unknown[] }) => {
+        asked.push(votes.length);
+        const identity = people.shift();
+        return { decision: 'approve', by: identity?.kind === 'provider' ? identity.subject : '', identity };
+      },
+    },
+  });
+  const turn = stage.runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
+  expect((await turn.call({ id: 'c', name: 'pay', arguments: { cents: 1 } })).type).toBe(
+    'ToolExecutionResult',
+  );
+  expect(asked).toEqual([0, 1]);
+});
