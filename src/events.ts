@@ -10,7 +10,9 @@ export { evolve, foldCall } from './call/evolve.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';
 export type { Grant, GrantApproval, GrantRevocation, GrantVote } from './call/grant.ts';
 export type { ApprovalPolicy, Approvers, Escalation, Exclusion, Seat } from './call/approval-policy.ts';
-export type { MissingSeat, SessionBounds, Vote } from './call/quorum.ts';
+export type { MissingSeat } from './call/quorum.ts';
+export type { Vote } from './call/vote.ts';
+export type { SessionBounds } from './call/session-bounds.ts';
 export type { Delegation } from './call/delegation.ts';
 
 export { isKnownAuditOutcome, ToolAuditOutcome } from './call/audit.ts';

@@ -65,7 +65,7 @@ export type QuorumErrand = {
   readonly point: QuorumPoint | undefined;
   /** The number of the visit of the point at which the process dies. */
   readonly nth: number;
-  /** The person of a voter. */
+  /** The people of a voter, joined by commas. */
   readonly by: string;
 };
 

@@ -127,7 +127,7 @@ switch (errand.part) {
     break;
   }
   case 'voter':
-    await vote(runtime, errand.by);
+    for (const by of errand.by.split(',')) await vote(runtime, by);
     break;
   case 'after': {
     await runtime.recover();

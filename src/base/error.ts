@@ -84,6 +84,7 @@ export const errorTable: {
   'review.mismatch': {
     means: 'The answer is about another description or schema than the server lists now.',
     remedy: 'Look at the tool as it is now, and answer about that.',
+  },
   'delegation.unknown': {
     means: 'There is no such delegation in this ledger.',
     remedy: 'Check the id; `runtime.delegations.list()` lists the delegations.',

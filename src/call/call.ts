@@ -18,7 +18,7 @@ import type {
   ToolUndone,
 } from './event.ts';
 import type { Identity } from './identity.ts';
-import type { Vote } from './quorum.ts';
+import type { Vote } from './vote.ts';
 import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it, folded from its events. */

@@ -10,7 +10,7 @@ import type {
   ToolResponded,
   ToolStarted,
 } from './event.ts';
-import type { Vote } from './quorum.ts';
+import type { Vote } from './vote.ts';
 import { withVote } from './quorum.ts';
 
 /**

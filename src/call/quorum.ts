@@ -11,19 +11,7 @@ import { fitsSeat } from './approver-fits.ts';
 import { countsAsVerified, isSameVoter } from './counted-person.ts';
 import type { Ask } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
-
-/** One person's act on an open question. */
-export type Vote = {
-  readonly decision: 'approve' | 'edit' | 'deny';
-  readonly by: DecidedBy;
-  readonly at: number;
-  readonly reason: string | undefined;
-  /** The person also agrees to a grant for the session within these bounds. */
-  readonly session?: SessionBounds;
-};
-
-/** The bounds of "approve for this session". */
-export type SessionBounds = { readonly until: number; readonly uses: number };
+import type { Vote } from './vote.ts';
 
 /** What a question still needs. */
 export type MissingSeat = {

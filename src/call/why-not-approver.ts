@@ -5,7 +5,7 @@ import { fitsSeat } from './approver-fits.ts';
 import { countsAsVerified, isSameVoter } from './counted-person.ts';
 import type { ConfirmationDecision } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
-import type { Vote } from './quorum.ts';
+import type { Vote } from './vote.ts';
 import { hasEnoughDenials, hasPolicy, isComplete, isExcluded, withVote } from './quorum.ts';
 
 type Act = { readonly decision: ConfirmationDecision; readonly by: DecidedBy };

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../base/json.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationVoted, ToolHeld } from '../call/event.ts';
-import type { Vote } from '../call/quorum.ts';
+import type { Vote } from '../call/vote.ts';
 import { describeMissing, hasPolicy, missingOf, withVote } from '../call/quorum.ts';
 import { decisionWords } from './call-timeline.ts';
 import { differenceLines } from './difference-lines.ts';

@@ -106,7 +106,7 @@ test('a session counts its calls as they are now, however often they changed', (
     }
   expect(tally).toEqual({
     sessionId: 's',
-    calls: 16,
+    calls: 17,
     openCalls: 1,
     failures: 3,
     denials: 4,

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Preview, PreviewField } from '../../tool/preview.ts';
 import type { ApprovalPolicy } from '../approval-policy.ts';
-import type { SessionBounds } from '../quorum.ts';
+import type { SessionBounds } from '../session-bounds.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';

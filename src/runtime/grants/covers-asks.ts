@@ -1,7 +1,7 @@
 import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { Grant, GrantVote } from '../../call/grant.ts';
 import { selfAsserted } from '../../call/identity.ts';
-import type { Vote } from '../../call/quorum.ts';
+import type { Vote } from '../../call/vote.ts';
 import { hasPolicy, isComplete } from '../../call/quorum.ts';
 import { askerAmong, isAmong, worstOf } from '../host/separate-duties.ts';
 import { sessionOwners } from '../host/session-owner.ts';

@@ -3,7 +3,7 @@ import type { Call } from '../../call/call.ts';
 import type { Ask, CallEvent, GrantGiven } from '../../call/event.ts';
 import type { Grant } from '../../call/grant.ts';
 import { withGrant } from '../../call/grant.ts';
-import type { SessionBounds } from '../../call/quorum.ts';
+import type { SessionBounds } from '../../call/session-bounds.ts';
 import { isApproval, isComplete } from '../../call/quorum.ts';
 import { countedIdentity } from '../../call/counted-person.ts';
 import type { Move } from '../../ledger/journal.ts';

@@ -116,6 +116,8 @@ describe('a held call', () => {
         inputDigest: expect.stringMatching(/^sha256:/) as string,
         description: '"Delete a row" is a destructive tool.',
         asks: [{ by: { type: 'gate', name: 'mode' }, description: '"Delete a row" is a destructive tool.' }],
+        votes: [],
+        missing: [{ ruleId: 'mode', who: 'any approver', missing: 1, quorum: 1 }],
         principal: { userId: 'bob' },
       },
     ]);

@@ -11,7 +11,7 @@ import { decide } from '../../call/decide.ts';
 import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
-import type { SessionBounds } from '../../call/quorum.ts';
+import type { SessionBounds } from '../../call/session-bounds.ts';
 import { hasPolicy } from '../../call/quorum.ts';
 import { completes } from '../../call/why-not-approver.ts';
 import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal.ts';

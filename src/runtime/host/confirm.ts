@@ -2,7 +2,8 @@ import type { Awaitable, JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { ArtifactArgument, Ask, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
 import { readDirectIdentity, selfAsserted } from '../../call/identity.ts';
-import type { MissingSeat, Vote } from '../../call/quorum.ts';
+import type { MissingSeat } from '../../call/quorum.ts';
+import type { Vote } from '../../call/vote.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 

@@ -2,7 +2,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Call, ConfirmationStatus } from '../../call/call.ts';
 import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../../call/event.ts';
-import type { MissingSeat, Vote } from '../../call/quorum.ts';
+import type { MissingSeat } from '../../call/quorum.ts';
+import type { Vote } from '../../call/vote.ts';
 import { missingOf } from '../../call/quorum.ts';
 import type { CallView } from './call-view.ts';
 import { viewCall } from './call-view.ts';

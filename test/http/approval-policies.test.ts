@@ -1,0 +1,144 @@
+/** Approvals by policy over HTTP: tokens with groups, votes, links, delegations. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime, defineTool } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import type { HttpServer, Problem } from 'quittance/http';
+import { createHttpServer } from 'quittance/http';
+import { openLedger } from 'quittance/ledger';
+import type { ConfirmationView, DelegationView } from 'quittance/runtime';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { eventually } from '../eventually.ts';
+import { payRule, ruleset } from '../people/quorum-stage.ts';
+
+let server: HttpServer;
+let close: () => Promise<void>;
+let hold: (id: string) => Promise<ConfirmationView>;
+const ran: unknown[] = [];
+const tokens: Record<string, string> = {};
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-quorum-'));
+  const ledgerPath = join(folder, 'ledger.db');
+  const ledger = await openLedger(ledgerPath);
+  const tools = [defineTool({ name: 'pay', mode: 'external', run: (args) => ran.push(args) })];
+  const contracts = contractsFromYamlString(
+    ruleset(payRule('{ groups: [finance], quorum: 2, exclude: [asker] }')),
+  );
+  const runtime = createRuntime({ tools, ledger, contracts });
+  const stored = new TokenFile(tokenFilePath(ledgerPath), Date.now);
+  for (const [name, groups] of Object.entries({
+    ada: ['finance'],
+    eve: ['finance', 'security'],
+    mal: ['sales'],
+    dan: undefined,
+    bob: ['finance'],
+  }))
+    tokens[name] = stored.create({ name, role: 'approver', groups }).token;
+  server = await createHttpServer({
+    ledger,
+    runtime,
+    tools,
+    contracts,
+    ledgerUrl: ledgerPath,
+    port: 0,
+    localName: 'x',
+  });
+  hold = async (id) => {
+    runtime
+      .turn({ sessionId: 's', principal: { userId: 'bob' } })
+      .submit({ id, name: 'pay', arguments: { id } });
+    return eventually(async () => {
+      const { rows } = await runtime.confirmations.list({ status: 'pending' });
+      const found = rows.find(({ callId }) => callId === id);
+      if (found === undefined) throw new Error('not held yet');
+      return found;
+    });
+  };
+  close = async () => {
+    await server.close();
+    await runtime.close();
+    await ledger.close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+});
+afterAll(() => close());
+
+type Sent<Body> = { readonly status: number; readonly body: Body };
+async function send<Body>(path: string, as: string, body?: object): Promise<Sent<Body>> {
+  const response = await fetch(server.url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${tokens[as]}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Body };
+}
+const decide = ({ confirmationId, inputDigest }: ConfirmationView, as: string, more: object = {}) =>
+  send<ConfirmationView & Problem>(`/v1/confirmations/${confirmationId}/decision`, as, {
+    decision: 'approve',
+    inputDigest,
+    ...more,
+  });
+
+test('[bound-approval] two tokens of a group approve; the asker and others are refused; repeats change nothing', async () => {
+  const question = await hold('a');
+  for (const name of ['mal', 'dan', 'bob']) expect((await decide(question, name)).status).toBe(403);
+  const half = await decide(question, 'ada');
+  expect(half.body).toMatchObject({
+    status: 'pending',
+    votes: [
+      { decision: 'approve', by: { name: 'ada', identity: { groups: ['finance'], roles: ['approver'] } } },
+    ],
+    missing: [{ who: 'group finance', missing: 1, quorum: 2 }],
+  });
+  const again = await decide(question, 'ada');
+  expect([again.status, again.body.votes]).toEqual([200, half.body.votes]);
+  expect((await decide(question, 'ada', { decision: 'respond', response: 'Later.' })).body.status).toBe(
+    'answered',
+  );
+
+  const other = await hold('b');
+  await decide(other, 'ada');
+  expect((await decide(other, 'eve')).body.status).toBe('approved');
+  expect((await decide(other, 'eve')).body.status).toBe('approved');
+  await expect.poll(() => ran).toEqual([{ id: 'b' }]);
+  const detail = await send<{
+    readonly audit: readonly { readonly approvers?: readonly { name: string }[] }[];
+  }>('/v1/sessions/s/calls/b', 'ada');
+  expect(detail.body.audit.at(-1)?.approvers?.map(({ name }) => name)).toEqual(['ada', 'eve']);
+});
+
+test('a link counts as its maker, and its page says what is missing', async () => {
+  const question = await hold('c');
+  const made = await send<{ token: string } & Problem>(
+    `/v1/confirmations/${question.confirmationId}/link`,
+    'ada',
+    {
+      decisions: ['approve'],
+      expiresInMs: 60_000,
+    },
+  );
+  const used = await send<ConfirmationView>('/v1/decisions', 'ada', {
+    token: made.body.token,
+    decision: 'approve',
+  });
+  expect(used.body).toMatchObject({ status: 'pending', votes: [{ by: { identity: { kind: 'link' } } }] });
+  expect((await decide(question, 'ada')).body.votes).toHaveLength(1);
+  expect((await decide(question, 'eve')).body.status).toBe('approved');
+});
+
+test('delegations are given for oneself and revoked by those they concern', async () => {
+  const until = Date.now() + 3_600_000;
+  const given = await send<DelegationView>('/v1/delegations', 'ada', { to: 'dan', until, reason: 'Holiday' });
+  expect([given.status, given.body]).toMatchObject([201, { by: 'ada', to: 'dan', status: 'active' }]);
+  const question = await hold('d');
+  expect((await decide(question, 'dan')).body.votes[0]?.by).toMatchObject({ behalf: [{ name: 'ada' }] });
+  const path = `/v1/delegations/${given.body.delegationId}/revoke`;
+  expect((await send(path, 'mal', {})).status).toBe(403);
+  expect((await send<DelegationView>(path, 'dan', {})).body.status).toBe('revoked');
+  expect((await send('/v1/delegations/dlg_none/revoke', 'ada', {})).status).toBe(404);
+  const listed = await send<{ rows: readonly DelegationView[] }>('/v1/delegations', 'mal');
+  expect(listed.body.rows.map(({ status }) => status)).toEqual(['revoked']);
+  expect((await decide(question, 'eve')).body.status).toBe('approved');
+});
