@@ -35,7 +35,7 @@ export function whyNotApprover(asked: Asked, { decision, by }: Act, at: number):
 
 /** The same act of the same person, which a second one would only repeat. */
 export function earlierVote({ votes }: Pick<Asked, 'votes'>, { decision, by }: Act): Vote | undefined {
-  if (decision === 'edit') return undefined;
+  if (decision !== 'approve' && decision !== 'deny') return undefined;
   const isApproval = decision !== 'deny';
   return votes.find((vote) => isSameVoter(vote.by, by) && (vote.decision !== 'deny') === isApproval);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
-import type { HttpServer, Problem } from 'quittance/http';
+import type { HttpServer } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import type { ConfirmationView, DelegationView } from 'quittance/runtime';
@@ -75,7 +75,7 @@ async function send<Body>(path: string, as: string, body?: object): Promise<Sent
   return { status: response.status, body: (await response.json()) as Body };
 }
 const decide = ({ confirmationId, inputDigest }: ConfirmationView, as: string, more: object = {}) =>
-  send<ConfirmationView & Problem>(`/v1/confirmations/${confirmationId}/decision`, as, {
+  send<ConfirmationView>(`/v1/confirmations/${confirmationId}/decision`, as, {
     decision: 'approve',
     inputDigest,
     ...more,
@@ -111,14 +111,10 @@ test('[bound-approval] two tokens of a group approve; the asker and others are r
 
 test('a link counts as its maker, and its page says what is missing', async () => {
   const question = await hold('c');
-  const made = await send<{ token: string } & Problem>(
-    `/v1/confirmations/${question.confirmationId}/link`,
-    'ada',
-    {
-      decisions: ['approve'],
-      expiresInMs: 60_000,
-    },
-  );
+  const made = await send<{ token: string }>(`/v1/confirmations/${question.confirmationId}/link`, 'ada', {
+    decisions: ['approve'],
+    expiresInMs: 60_000,
+  });
   const used = await send<ConfirmationView>('/v1/decisions', 'ada', {
     token: made.body.token,
     decision: 'approve',

@@ -212,7 +212,7 @@ describe('[bound-approval] with several people, in any order of events', () => {
     '[bound-approval] the body runs at most once, and only with a valid quorum',
     { timeout: 600_000 },
     async () => {
-      const numRuns = Number(process.env['INTERLEAVINGS'] ?? 120);
+      const numRuns = Number(process.env['INTERLEAVINGS'] ?? 60);
       let runs = 0;
       await fc.assert(
         fc.asyncProperty(

@@ -303,7 +303,7 @@ async function keepAnswer(live: AcceptedCall, confirmation: Confirmation, answer
 async function keepOther(
   live: AcceptedCall,
   { confirmationId, inputDigest, revision }: Confirmation,
-  { by, reason, mistake: _, ...answer }: ReadAnswer,
+  { by, reason, ...answer }: ReadAnswer,
 ): Promise<void> {
   const { engine, sessionId, callId } = live;
   for (;;) {
