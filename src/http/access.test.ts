@@ -73,6 +73,7 @@ describe('a bearer token', () => {
       role: 'approver',
       tokenId: record.tokenId,
       person: 'ada@example.org',
+      groups: undefined,
       principals: undefined,
       by: 'token',
       expiresAt: 1_050,

@@ -413,6 +413,7 @@ const signInActor = (signIn: SignIn, by: Actor['by']): Actor => ({
   role: signIn.role,
   tokenId: `sign-in/${signIn.signInId}`,
   person: undefined,
+  groups: undefined,
   principals: undefined,
   by,
   // A stream ends then. The page opens it again, and the provider is asked.
