@@ -269,13 +269,21 @@ describe('the holder of a token', () => {
 
   test('is recorded with how they were identified', async () => {
     const actor: Actor = { ...anonymous, name: 'Ada', tokenId: 't', role: 'viewer', by: 'cookie' };
-    expect(identityOf(actor)).toEqual({ kind: 'token', id: 't', name: 'Ada', via: 'browser' });
-    expect(identityOf({ ...actor, by: 'token', person: 'ada' })).toEqual({
+    expect(identityOf(actor)).toEqual({
+      kind: 'token',
+      id: 't',
+      name: 'Ada',
+      via: 'browser',
+      roles: ['viewer'],
+    });
+    expect(identityOf({ ...actor, by: 'token', person: 'ada', groups: ['finance'] })).toEqual({
       kind: 'token',
       id: 't',
       name: 'Ada',
       via: 'bearer',
       person: 'ada',
+      groups: ['finance'],
+      roles: ['viewer'],
     });
   });
 });

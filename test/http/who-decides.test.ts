@@ -64,6 +64,8 @@ const doors: Readonly<Record<string, string>> = {
   'POST /v1/decisions': 'anyone',
   'POST /v1/grants': 'approver',
   'POST /v1/sessions/{sessionId}/grants/{grantId}/revoke': 'approver',
+  'POST /v1/delegations': 'approver',
+  'POST /v1/delegations/{delegationId}/revoke': 'approver',
   'POST /v1/handoffs/claim': 'operator',
   'POST /v1/handoffs/report': 'operator',
 };
@@ -119,6 +121,7 @@ describe('an unresolved call', () => {
       id: asker.record.tokenId,
       name: 'Root',
       via: 'bearer',
+      roles: ['admin'],
     });
     expect(body.call.resolution?.by).toMatchObject({
       name: 'approver-person',
