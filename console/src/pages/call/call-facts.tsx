@@ -1,3 +1,4 @@
+import { hasPolicy, isApproval } from '../../../../src/call/quorum.ts';
 import type { ReactNode } from 'react';
 import { describeDecider, describeIdentity } from '../../../../src/call/describe-identity.ts';
 import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
