@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import type { Me, Role } from '../../../src/http/api/role.ts';
+import type { Me, Role } from '../../../src/http/api/me.ts';
 
 /** The logged-in user. Always set for pages inside the frame. */
 export const MeContext = createContext<Me | undefined>(undefined);
