@@ -145,7 +145,7 @@ function Nav({
               : `Signed in as ${me.name}, ${me.role}. Verified by ${me.signIn.issuer} as ${me.signIn.subject}`
           }
         >
-          {me.name}
+          <span>{me.name}</span>
           <small>{me.role}</small>
         </span>
         {me.by === 'cookie' && (

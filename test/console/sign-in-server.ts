@@ -108,6 +108,8 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
       const page = await openBrowser();
       await page.goto(`${url}/login${path === '/' ? '' : `?returnTo=${encodeURIComponent(path)}`}`);
       await signInAs(page, who);
+      // The page after the login stores the page key and opens the next one.
+      await page.waitForURL(({ origin, pathname }) => origin === url && pathname !== '/login/done');
       await page.getByRole('heading', { level: 1 }).first().waitFor();
       return page;
     },

@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli, startCli } from '../run-cli.ts';
+import { signInOptions } from '../sign-in/start-sign-in.ts';
+import { startProvider } from '../sign-in/test-provider.ts';
+import { holdCall } from './shop.ts';
+import { openStage } from './stage.ts';
 import type { SignInServer } from './sign-in-server.ts';
 import { sendFrom, signInAs, startSignInServer } from './sign-in-server.ts';
 
@@ -17,7 +21,8 @@ test('a person without a role sees why; signing out ends the session here and at
   const eve = await stage.openAs('u-eve');
   expect(await eve.getByRole('heading', { level: 1 }).textContent()).toBe('You have no rights here');
   const ada = await stage.openAs('u-ada');
-  await ada.getByRole('button', { name: 'Sign out' }).click();
+  const { next } = (await sendFrom(ada, '/logout', {})).body as { next: string };
+  await ada.goto(next);
   await ada.getByRole('button', { name: 'Yes' }).click();
   await ada.getByRole('heading', { name: 'You are signed out' }).waitFor();
   expect((await sendFrom(ada, '/v1/me')).status).toBe(401);
@@ -89,4 +94,45 @@ test('a person signs in on the command line, decides there, and signs out', asyn
   expect((await runCli(['logout'], { env })).code).toBe(0);
   const after = await runCli(['whoami', '--server', stage.url], { env });
   expect([after.code, after.err]).toEqual([2, expect.stringContaining('You are not signed in')]);
+});
+
+test('the console shows who is signed in, signs out, and shows the verified identity of a decision', async () => {
+  const provider = await startProvider();
+  provider.people.set('u-ada', { name: 'Ada Lovelace', groups: ['admins'] });
+  const shop = await openStage({
+    fill: () => Promise.resolve(),
+    server: { signIn: signInOptions(provider) },
+  });
+  provider.serve(shop.server.url);
+  try {
+    const turn = shop.runtime.turn({ sessionId: 'signed' });
+    const { confirmationId } = await holdCall(shop.runtime, turn, 'call_1', 'refund', {
+      order: 'o1',
+      cents: 4_500,
+    });
+    const page = await (await shop.browser.newContext()).newPage();
+    await page.goto(`${shop.server.url}/login?returnTo=${encodeURIComponent(`/inbox/${confirmationId}`)}`);
+    await signInAs(page, 'u-ada');
+    await page.getByText('Ada Lovelace').first().waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/inbox/${confirmationId}`);
+    const { inputDigest } = (await sendFrom(page, `/v1/confirmations/${confirmationId}`)).body as {
+      inputDigest: string;
+    };
+    const denied = await sendFrom(page, `/v1/confirmations/${confirmationId}/decision`, {
+      decision: 'deny',
+      inputDigest,
+    });
+    expect(denied.status).toBe(200);
+    await page.goto(`${shop.server.url}/calls/signed/call_1`);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.waitForTimeout(1500);
+    await page.screenshot({ path: '/tmp/team/call-page.png', fullPage: true });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+    expect((await sendFrom(page, '/v1/me')).status).toBe(401);
+  } finally {
+    await shop.close();
+    await provider.close();
+  }
 });
