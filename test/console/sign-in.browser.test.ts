@@ -124,9 +124,7 @@ test('the console shows who is signed in, signs out, and shows the verified iden
     });
     expect(denied.status).toBe(200);
     await page.goto(`${shop.server.url}/calls/signed/call_1`);
-    await page.getByRole('heading', { level: 1 }).first().waitFor();
-    await page.waitForTimeout(1500);
-    await page.screenshot({ path: '/tmp/team/call-page.png', fullPage: true });
+    await page.getByText(`verified by ${provider.issuer} as u-ada (oidc`).first().waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
     await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
