@@ -11,6 +11,5 @@ export type {
   Target,
 } from './notifications/notifications-settings.ts';
 export type { NoticeKind } from './notifications/notification.ts';
-export type { QuietHours, WeekDay } from './notifications/quiet-hours.ts';
 export { findWebhookProblem } from './notifications/webhook-signature.ts';
 export type { WebhookCheck, WebhookProblem } from './notifications/webhook-signature.ts';

@@ -7,6 +7,7 @@ import type { Notification, NoticeKind } from './notification.ts';
 /** The events that a notification may be about. */
 export const noticedEvents = [
   'tool.held',
+  'confirmation.reminded',
   'confirmation.decided',
   'confirmation.expired',
   'tool.responded',
@@ -14,7 +15,10 @@ export const noticedEvents = [
 export type NoticedEvent = Extract<QuittanceEvent, { readonly type: (typeof noticedEvents)[number] }>;
 
 /** What a message says before its target and its link are known. */
-export type Notice = Omit<Notification, 'id' | 'url'>;
+export type Notice = Omit<Notification, 'id' | 'url'> & {
+  /** How long the question had waited at the time of the event. */
+  readonly waitedMs: number;
+};
 
 export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
   const described = describeEvent(event, call);
@@ -25,6 +29,7 @@ export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
   return {
     ...described,
     at: event.at,
+    waitedMs: confirmation === undefined ? 0 : event.at - confirmation.askedAt,
     sessionId: event.sessionId,
     callId: event.callId,
     toolName: call.toolName,
@@ -40,11 +45,16 @@ export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
 
 function describeEvent(
   event: NoticedEvent,
-  _call: Call,
+  { confirmation }: Call,
 ): { readonly kind: NoticeKind; readonly text: string } | undefined {
   switch (event.type) {
     case 'tool.held':
       return { kind: 'held', text: event.description };
+    case 'confirmation.reminded':
+      return {
+        kind: event.kind === 'escalation' ? 'escalated' : 'reminder',
+        text: `${confirmation?.description ?? ''} Still missing: ${event.missing.join('; ')}.`.trim(),
+      };
     case 'confirmation.decided':
       return { kind: 'decided', text: `${event.by.name} decided: ${event.decision}.` };
     case 'confirmation.expired':

@@ -1,14 +1,9 @@
 /** The settings of notifications, as read from their file. */
 import type { NoticeKind } from './notification.ts';
-import type { QuietHours } from './quiet-hours.ts';
 
 export type NotificationsSettings = {
   readonly targets: ReadonlyMap<string, Target>;
   readonly rules: readonly NoticeRule[];
-  /** When a question that still waits is brought up again: times since it was asked, ascending. */
-  readonly remindAfterMs: readonly number[];
-  /** Time that does not count towards the expiry of a question or a reminder. */
-  readonly quietHours: readonly QuietHours[];
 };
 
 export type Target = HttpTarget | MailTarget;

@@ -1,4 +1,4 @@
-/** Reads the notifications file: targets, who is told about what, reminders and quiet hours. */
+/** Reads the notifications file: targets, and who is told about what. */
 import { QuittanceError } from '../base/error.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
@@ -8,7 +8,6 @@ import { readDocumentText } from '../policy/read/document-text.ts';
 import { readYamlDocument } from '../policy/read/yaml-document.ts';
 import { noticeKinds } from './notification.ts';
 import type { NoticeRule, NotificationsSettings, Target } from './notifications-settings.ts';
-import { readQuietHours } from './read-quiet-hours.ts';
 import { readDuration } from './read-duration.ts';
 import { readTarget } from './read-target.ts';
 import type { ReadVariable } from './read-variable.ts';
@@ -32,7 +31,7 @@ export function readNotifications(
 }
 
 function readDocument(at: DocumentReader, variable: ReadVariable): NotificationsSettings | undefined {
-  const fields = at.closed(['apiVersion', 'kind', 'targets', 'rules', 'reminders', 'quietHours']);
+  const fields = at.closed(['apiVersion', 'kind', 'targets', 'rules']);
   if (fields === undefined) return undefined;
   fields.required('apiVersion')?.oneOf(['quittance/v1']);
   fields.required('kind')?.oneOf(['Notifications']);
@@ -48,14 +47,7 @@ function readDocument(at: DocumentReader, variable: ReadVariable): Notifications
   const rules = (fields.required('rules')?.items(1, 'rules') ?? []).flatMap(
     (item) => readRule(item, named) ?? [],
   );
-  const reminders = fields.optional('reminders');
-  const quietHours = (fields.optional('quietHours')?.items() ?? []).flatMap(
-    (item) => readQuietHours(item) ?? [],
-  );
-  const remindAfterMs = (reminders?.items() ?? []).flatMap((item) => readDuration(item) ?? []);
-  if (remindAfterMs.some((ms, index) => ms <= (remindAfterMs[index - 1] ?? 0)))
-    reminders?.refuse('reminders must be in ascending order: each is the time since the question was asked.');
-  return { targets, rules, remindAfterMs, quietHours };
+  return { targets, rules };
 }
 
 function readRule(at: DocumentReader, targets: readonly string[]): NoticeRule | undefined {

@@ -113,8 +113,9 @@ class Delivery {
       });
       return;
     }
+    const { waitedMs: _, ...said } = notice;
     const notification: Notification = {
-      ...notice,
+      ...said,
       id: `${event.id}.${this.#target.name}`,
       url: await this.#linkTo(notice),
       arguments: this.#target.sendsArguments ? notice.arguments : undefined,
