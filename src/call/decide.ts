@@ -29,7 +29,7 @@ export function decide(call: Call | undefined, command: Command, subject: Subjec
 
 /** Like `decide`, for the runtime: there a refusal is a mistake of the runtime itself. */
 export function decideOrThrow(call: Call | undefined, command: Command, subject: Subject): CallEvent {
-  const refusal = refuse(call, command);
+  const refusal = refuse(call, command, subject.at);
   if (refusal !== undefined) throw new TypeError(`${command.type} of call ${subject.callId}: ${refusal}`);
   return toEvent(call, command, subject);
 }

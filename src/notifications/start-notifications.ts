@@ -150,7 +150,7 @@ class Delivery {
   #record(
     what: 'sent' | 'skipped' | 'undelivered',
     eventId: string,
-    { kind }: Notice,
+    { kind }: Pick<Notice, 'kind'>,
     more: Readonly<Record<string, string | number>>,
   ): void {
     this.#context.emit(`notification.${what}`, {

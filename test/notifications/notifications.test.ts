@@ -148,7 +148,7 @@ rules:
 
 it('a reminder of a rule is told to those who are asked for after a while', async () => {
   const clock = createManualClock();
-  const contracts = await contractsFromYamlString(`apiVersion: edictum/v1
+  const contracts = contractsFromYamlString(`apiVersion: edictum/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
-import type { Me, Role } from '../../../src/http/api/me.ts';
+import type { Me } from '../../../src/http/api/me.ts';
+import type { Role } from '../../../src/http/api/role.ts';
 
 /** The logged-in user. Always set for pages inside the frame. */
 export const MeContext = createContext<Me | undefined>(undefined);

@@ -67,7 +67,7 @@ async function signIn(server: string, given: Given, context: Context): Promise<s
     const answer = isJsonObject(polled.body) ? polled.body : {};
     const token = text(answer, 'access_token');
     if (polled.status === 200 && token !== undefined) return token;
-    switch (text(answer, 'error')) {
+    switch (text(answer, 'error') ?? '') {
       case 'authorization_pending':
         break;
       case 'slow_down':

@@ -7,7 +7,9 @@ export function describeMe(me: JsonValue): string {
   if (!isJsonObject(me)) return 'an unknown caller';
   const { name, role, signIn } = me;
   const verified = isJsonObject(signIn)
-    ? `; verified by ${String(signIn['issuer'])} as ${String(signIn['subject'])}`
+    ? `; verified by ${text(signIn['issuer'])} as ${text(signIn['subject'])}`
     : '; token';
-  return terminalText(`${String(name)} (${String(role)}${verified})`);
+  return terminalText(`${text(name)} (${text(role)}${verified})`);
 }
+
+const text = (value: JsonValue | undefined): string => (typeof value === 'string' ? value : 'unknown');
