@@ -1,5 +1,5 @@
 /**
- * Rounds about a quorum: one process holds calls that need two of three people, two others vote, some of them are
+ * Rounds about a quorum. One process holds calls that need two of three people, and two others vote. Some of them are
  * killed, and a successor follows. No call may run without two people, no person may count twice, and nothing may
  * happen twice or be lost.
  */

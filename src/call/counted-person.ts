@@ -2,8 +2,8 @@
  * As whom an approval counts, for rules that need several people.
  *
  * 1. A link counts as its maker, unless its user was signed in: several links by one maker are one person.
- * 2. An approval on behalf of another person counts for both, and never beside either of them.
- * 3. All unverified names together count once, and never beside a verified person: it may be the same one.
+ * 2. An approval on behalf of another person counts for both, and never in addition to either of them.
+ * 3. All unverified names together count once, and never in addition to a verified person: it may be the same one.
  */
 import type { DecidedBy } from './events/gate-event.ts';
 import type { DirectIdentity, Identity } from './identity.ts';

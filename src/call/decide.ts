@@ -199,13 +199,7 @@ function toRareEvent(call: Call | undefined, command: RareCommand, envelope: Env
       return { ...command, ...envelope, type: 'tool.undone' };
     case 'answer':
       return {
-        revision: undefined,
-        editedInput: undefined,
-        editedDigest: undefined,
-        editedHidden: [],
-        editedForm: undefined,
-        editedAccepted: undefined,
-        editedArtifacts: [],
+        ...unedited,
         response: undefined,
         receivedAt: undefined,
         ...command,
@@ -213,18 +207,7 @@ function toRareEvent(call: Call | undefined, command: RareCommand, envelope: Env
         type: 'confirmation.decided',
       };
     case 'vote':
-      return {
-        revision: undefined,
-        editedInput: undefined,
-        editedDigest: undefined,
-        editedHidden: [],
-        editedForm: undefined,
-        editedAccepted: undefined,
-        editedArtifacts: [],
-        ...command,
-        ...envelope,
-        type: 'confirmation.voted',
-      };
+      return { ...unedited, ...command, ...envelope, type: 'confirmation.voted' };
     case 'remind':
       return { ...command, ...envelope, type: 'confirmation.reminded' };
     case 'withdraw':
@@ -256,6 +239,17 @@ function toRareEvent(call: Call | undefined, command: RareCommand, envelope: Env
 }
 
 const none: readonly never[] = Object.freeze([]);
+
+/** An answer without other arguments and without a preview. */
+const unedited = Object.freeze({
+  revision: undefined,
+  editedInput: undefined,
+  editedDigest: undefined,
+  editedHidden: none,
+  editedForm: undefined,
+  editedAccepted: undefined,
+  editedArtifacts: none,
+});
 
 const attemptOf = (call: Call | undefined): number => call?.attempt ?? 0;
 

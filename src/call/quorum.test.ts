@@ -113,7 +113,7 @@ describe('[bound-approval] the rules of a call', () => {
     expect(play(asks, ...commands)).toMatch(refusal);
   });
 
-  it('refuse a run if the stored decision lacks the quorum, whoever wrote it', () => {
+  it('refuse a run if the stored decision lacks the quorum, even a forged one', () => {
     const held = play(asks) as Call;
     const forged: CallEvent = {
       ...subject(5),

@@ -38,7 +38,7 @@ export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] =>
   vote,
 ];
 
-/** What is missing until every ask is satisfied. Empty: the call may run. */
+/** The seats that are missing until every ask is satisfied. Empty: the call may run. */
 export function missingOf({ asks, askedAt }: Counted, votes: readonly Vote[]): readonly MissingSeat[] {
   const approvals = votes.filter(isApproval);
   const policies = asks.flatMap(({ approval, by }) => (approval === undefined ? [] : [{ approval, by }]));

@@ -1,7 +1,7 @@
 /** Every confirmation of a call and its decision. */
 import type { JsonValue } from '../base/json.ts';
 import { describeDecider } from '../call/describe-identity.ts';
-import type { CallEvent, ConfirmationVoted, ToolHeld } from '../call/event.ts';
+import type { CallEvent, ConfirmationDecided, ConfirmationVoted, ToolHeld } from '../call/event.ts';
 import type { Vote } from '../call/vote.ts';
 import { describeMissing, hasPolicy, missingOf, withVote } from '../call/quorum.ts';
 import { decisionWords } from './call-timeline.ts';
@@ -33,25 +33,11 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
         votes = [];
         lines.push(...held(event, page));
         break;
-      case 'confirmation.decided': {
+      case 'confirmation.decided':
         open = undefined;
-        const by = describeDecider(event.by);
-        const why = event.reason === undefined ? '' : `: ${event.reason}`;
-        lines.push(
-          ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
-          ...labelled('at', localTimeText(event.at), page),
-          ...(event.receivedAt === undefined
-            ? []
-            : labelled('received', `${localTimeText(event.receivedAt)}, before it expired`, page)),
-        );
-        if (event.response !== undefined) lines.push(...labelled('told', event.response, page));
-        if (event.editedInput !== undefined) {
-          lines.push(...differenceLines(inputDifference(input, event.editedInput), page));
-          input = event.editedInput;
-        }
-        if (event.editedDigest !== undefined) lines.push(...labelled('approved', event.editedDigest, page));
+        lines.push(...decidedLines(event, input, page));
+        input = event.editedInput ?? input;
         break;
-      }
       case 'confirmation.voted':
         lines.push(...votedLines(event, input, page));
         votes = withVote(votes, event);
@@ -101,6 +87,26 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
       `quittance approve ${shellWord(terminalText(open.confirmationId))} --by NAME`,
     );
   return lines;
+}
+
+/** The decision that ended a question. */
+function decidedLines(event: ConfirmationDecided, input: JsonValue, page: PageLayout): string[] {
+  const by = describeDecider(event.by);
+  const why = event.reason === undefined ? '' : `: ${event.reason}`;
+  const optional = (label: string, text: string | undefined): string[] =>
+    text === undefined ? [] : labelled(label, text, page);
+  return [
+    ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
+    ...labelled('at', localTimeText(event.at), page),
+    ...(event.receivedAt === undefined
+      ? []
+      : labelled('received', `${localTimeText(event.receivedAt)}, before it expired`, page)),
+    ...optional('told', event.response),
+    ...(event.editedInput === undefined
+      ? []
+      : differenceLines(inputDifference(input, event.editedInput), page)),
+    ...optional('approved', event.editedDigest),
+  ];
 }
 
 /** One person's act on a question that needs more people. */

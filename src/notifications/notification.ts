@@ -1,7 +1,7 @@
-/** What people are told about a call. It holds the stored form only: what the redactor hides is not in it. */
+/** A message to people about a call. It holds the stored form only: what the redactor hides is not in it. */
 import type { JsonObject } from '../base/json.ts';
 
-/** What happened, in the words of the file that says who is told. */
+/** What happened, in the words of the notifications file. */
 export const noticeKinds = ['held', 'reminder', 'escalated', 'decided', 'expired', 'unresolved'] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
 

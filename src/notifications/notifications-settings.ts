@@ -30,7 +30,7 @@ export type MailTarget = {
   readonly sendsArguments: boolean;
 };
 
-/** Who is told about what. Every condition that is set must hold. */
+/** Chooses the targets of a message. Every condition that is set must hold. */
 export type NoticeRule = {
   readonly on: readonly NoticeKind[];
   /** Globs of tool names. Undefined: all tools. */

@@ -1,4 +1,4 @@
-/** Reads the notifications file: targets, and who is told about what. */
+/** Reads the notifications file: targets, and rules that choose them. */
 import { QuittanceError } from '../base/error.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';

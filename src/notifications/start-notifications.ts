@@ -106,7 +106,7 @@ class Delivery {
     const notice = call && toNotice(event, call);
     if (call === undefined || notice === undefined || !tells(settings.rules, this.#target.name, notice))
       return;
-    // Somebody who is told about a question that was answered meanwhile would look for it in vain.
+    // A message about a question that was answered meanwhile would only confuse its reader.
     if (notice.confirmationId !== undefined && !isOpen(call, notice.confirmationId)) {
       this.#record('skipped', event.id, notice, {
         why: 'the question was answered before the message was sent',

@@ -1,4 +1,4 @@
-/** Which targets are told about a call, by the rules of the file. */
+/** Which targets hear about a call, by the rules of the file. */
 import { compileGlob } from '../policy/regex/glob.ts';
 import type { Notice } from './notice.ts';
 import type { NoticeRule } from './notifications-settings.ts';

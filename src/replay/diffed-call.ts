@@ -78,20 +78,12 @@ function toView(events: readonly CallEvent[]): DiffedCall {
         break;
       case 'confirmation.decided':
         answer(questions, {
-          decision: event.decision,
-          by: byOf(event.by),
-          ...(event.reason !== undefined && { reason: event.reason }),
-          ...(event.editedInput !== undefined && { arguments: event.editedInput }),
+          ...actOf(event),
           ...(event.response !== undefined && { response: event.response }),
         });
         break;
       case 'confirmation.voted':
-        vote(questions, {
-          decision: event.decision,
-          by: byOf(event.by),
-          ...(event.reason !== undefined && { reason: event.reason }),
-          ...(event.editedInput !== undefined && { arguments: event.editedInput }),
-        });
+        vote(questions, actOf(event));
         break;
       case 'confirmation.expired':
         answer(questions, { decision: `expired, ${event.effect}` });
@@ -136,6 +128,19 @@ function toView(events: readonly CallEvent[]): DiffedCall {
   if (budgets.length > 0) fields['budgets'] = budgets;
   return draft;
 }
+
+/** What a person did with a question. */
+const actOf = ({
+  decision,
+  by,
+  reason,
+  editedInput,
+}: ConfirmationDecided | ConfirmationVoted): { readonly [field: string]: JsonValue } => ({
+  decision,
+  by: byOf(by),
+  ...(reason !== undefined && { reason }),
+  ...(editedInput !== undefined && { arguments: editedInput }),
+});
 
 function draftOf(first: ToolRequested): Draft {
   return {

@@ -28,10 +28,8 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
       case 'tool.decided':
         if (event.inputDigest !== undefined) input = acceptedIn(event) ?? input;
         // A preview before a decision belongs to the input of that decision.
-        for (; shown < previews.length; shown++) {
-          const preview = previews[shown];
-          if (preview !== undefined) previews[shown] = { ...preview, input };
-        }
+        previews.push(...previews.splice(shown).map((preview) => ({ ...preview, input })));
+        shown = previews.length;
         break;
       case 'tool.previewed': {
         const last = previews.at(-1);

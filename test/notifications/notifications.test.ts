@@ -1,4 +1,4 @@
-/** People are told about calls that need them: by webhook, chat and mail. */
+/** Messages about calls that need people: by webhook, chat and mail. */
 import { createRuntime, defineTool } from 'quittance';
 import type { Runtime } from 'quittance';
 import type { EmittedEvent } from 'quittance/events';
@@ -146,7 +146,7 @@ rules:
   });
 });
 
-it('a reminder of a rule is told to those who are asked for after a while', async () => {
+it('a reminder of a rule goes to further targets after a while', async () => {
   const clock = createManualClock();
   const contracts = contractsFromYamlString(`apiVersion: edictum/v1
 kind: Ruleset

@@ -1,6 +1,6 @@
 /**
- * Random lives of one call that needs several people: in any order of approvals, denials, edits, delegations, rule
- * changes, expiries and crashes, across runtimes, its body runs at most once, and only with a valid quorum. The quorum
+ * Random lives of one call that needs several people, across runtimes. In any order of approvals, denials, edits,
+ * delegations, rule changes, expiries and crashes, its body runs at most once, and only with a valid quorum. The quorum
  * is counted here from the record, without the product's own counting.
  */
 import fc from 'fast-check';

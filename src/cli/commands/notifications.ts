@@ -28,7 +28,8 @@ export const notificationsCommand: CliCommand = {
   words: ['check', 'send', 'log'],
   most: 3,
   about: [
-    'check reads the file and lists its targets. Variables such as ${SLACK_URL} come from the environment. send sends a test message to one target. log lists the deliveries that the ledger records: sent, skipped because the question was answered before, and undelivered.',
+    'check reads the file and lists its targets. Variables such as ${SLACK_URL} come from the environment. send sends a test message to one target.',
+    'log lists the deliveries that the ledger records: sent, skipped or undelivered. A message is skipped if its question was answered before.',
     '`quittance serve --notifications FILE` sends the messages.',
   ],
   options: {

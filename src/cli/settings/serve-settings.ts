@@ -22,7 +22,7 @@ export const serveSettings: Settings = {
   runtime: { value: 'FILE', help: 'Module that creates the runtime', file: true },
   notifications: {
     value: 'FILE',
-    help: 'Who is told about which calls: webhooks, Slack, Teams, e-mail',
+    help: 'Notifications about calls: webhooks, Slack, Teams, e-mail',
     file: true,
   },
   name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },

@@ -57,7 +57,7 @@ describe('approval', () => {
     expect(textOf(withApproval(approval))).toMatch(problem);
   });
 
-  it('is refused beside timeout_effect: allow, in any spelling', () => {
+  it('is refused together with timeout_effect: allow, in any spelling', () => {
     for (const key of ['timeout_effect', 'timeout_action'])
       expect(textOf(withThen({ [key]: 'allow', approval: { quorum: 2 } }))).toContain(
         'timeout_effect: allow',

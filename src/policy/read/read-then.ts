@@ -63,6 +63,6 @@ export function readAskApproval(
 ): ApprovalPolicy | undefined {
   const at = fields.optional('approval');
   if (at !== undefined && action !== 'ask')
-    at.refuse('approval needs a rule that asks: this one blocks, so nobody is asked.');
+    at.refuse('approval needs a rule that asks: this one blocks, so no person is asked.');
   return readApproval(at, timeout);
 }

@@ -22,7 +22,7 @@ export type DelegationView = Delegation & { readonly status: 'active' | 'ended' 
 export type DelegationRequest = {
   /** The person who delegates. */
   readonly by: string;
-  /** How the host knows this person. It must be verified: nobody delegates for another person. */
+  /** How the host knows this person. It must be verified: a person delegates only for themselves. */
   readonly identity: DirectIdentity;
   /** The delegate, by a name that `people` of a rule could use. */
   readonly to: string;

@@ -15,14 +15,8 @@ export function CallFacts({
 }: {
   readonly detail: CallDetail;
 }): ReactNode {
-  const { principal, provenance, decidedBy, confirmation } = call;
-  const approvals =
-    confirmation !== undefined && hasPolicy(confirmation.asks)
-      ? confirmation.votes
-          .filter(isApproval)
-          .map(({ by }) => describeDecider(by))
-          .join('; ')
-      : '';
+  const { principal, provenance, decidedBy } = call;
+  const approvals = describeApprovals(call);
   const facts: readonly (readonly [string, ReactNode])[] = [
     ['Call', <Id key="call" text={call.callId} label="Copy the call id" />],
     [
@@ -102,6 +96,15 @@ export function CallFacts({
       )}
     </dl>
   );
+}
+
+/** The people whose approvals count so far, if a rule needs several. */
+function describeApprovals({ confirmation }: CallDetail['call']): string {
+  if (confirmation === undefined || !hasPolicy(confirmation.asks)) return '';
+  return confirmation.votes
+    .filter(isApproval)
+    .map(({ by }) => describeDecider(by))
+    .join('; ');
 }
 
 const Id = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (

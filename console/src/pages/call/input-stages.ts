@@ -56,24 +56,16 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
         approved = none('approved', 'waiting for approval');
         break;
       case 'confirmation.decided':
-        if (event.decision === 'edit' && event.editedInput !== undefined) {
+      case 'confirmation.voted':
+        if (event.editedInput !== undefined) {
           value = event.editedInput;
           digest = event.editedDigest;
           event.editedHidden.forEach((path) => hidden.add(path));
         }
-        approved = approvedBy(event, value);
-        break;
-      case 'confirmation.voted':
-        if (event.editedInput === undefined) break;
-        value = event.editedInput;
-        digest = event.editedDigest;
-        event.editedHidden.forEach((path) => hidden.add(path));
+        if (event.type === 'confirmation.decided') approved = approvedBy(event, value);
         break;
       case 'confirmation.expired':
-        approved = none(
-          'approved',
-          event.effect === 'allow' ? 'expired: allowed' : 'expired without an answer',
-        );
+        approved = none('approved', expiryNotes[event.effect]);
         break;
       case 'confirmation.withdrawn':
         approved = none('approved', 'question withdrawn');
@@ -109,6 +101,8 @@ export function toInputPath(events: readonly CallEvent[]): InputPath {
     isAsRequested: isAs(requested, executed),
   };
 }
+
+const expiryNotes = { allow: 'expired: allowed', block: 'expired without an answer' } as const;
 
 /** Undefined if the tool was not executed. */
 const isAs = (earlier: InputStage, executed: InputStage): boolean | undefined =>
