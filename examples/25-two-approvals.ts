@@ -1,28 +1,13 @@
 // A payment needs two people of finance. The requester and people outside the group do not count.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
-import { contractsFromYamlString } from 'quittance/contracts';
+import { contractsFromYaml } from 'quittance/contracts';
 import type { DirectIdentity } from 'quittance/events';
 
 const paid: unknown[] = [];
 const pay = defineTool({ name: 'pay', mode: 'external', run: (args) => ({ payments: paid.push(args) }) });
-const contracts = contractsFromYamlString(`
-apiVersion: edictum/v1
-kind: Ruleset
-metadata: { name: payments }
-defaults: { mode: enforce }
-rules:
-  - id: large-payments
-    type: pre
-    tool: pay
-    when:
-      args.cents: { gte: 100000 }
-    then:
-      action: ask
-      message: Two people of finance must approve this payment.
-      timeout: 86400
-      approval: { groups: [finance], quorum: 2, exclude: [asker] }
-`);
+const contracts = await contractsFromYaml(join(import.meta.dirname, '25-contracts.yaml'));
 const runtime = createRuntime({ tools: [pay], contracts });
 
 // Your sign-in says who a person is, and which groups they are in.

@@ -49,10 +49,7 @@ export type ExportOutline = Omit<ExportManifest, 'heads'> & {
   readonly entries: number;
 };
 
-/**
- * Writes an export with more heads than fit in memory: they come in pages, and the first line is written in pieces.
- * The entries must be exactly those of the heads.
- */
+/** Writes an export with more heads than fit in memory, in pages. The entries must be exactly those of the heads. */
 export async function* writePagedExport(
   entries: AsyncIterable<StoredEntry>,
   outline: ExportOutline,

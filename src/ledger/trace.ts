@@ -2,8 +2,7 @@
  * The events of one session or of several as a tree of causes. A call is below the call whose event
  * caused it, else in its turn. A turn is in its session, and a session is below the one it works for.
  *
- * It accepts any input: a cause that is missing, comes later or is circular is reported and not followed. Events of
- * unknown types are included.
+ * It accepts any input: a cause that is missing, comes later or is circular is reported and not followed.
  */
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { CallEvent } from '../call/event.ts';

@@ -16,6 +16,8 @@ import type {
   ToolHeld,
   ToolRequested,
   ToolResponded,
+  ConfirmationDecided,
+  ConfirmationVoted,
 } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';

@@ -1,7 +1,4 @@
-/**
- * Judges the result of a body: is it JSON, did it succeed, does it match its schema, what may be stored, is
- * it small enough to be inline? The result is one outcome and the exact content for the model.
- */
+/** Judges the result of a body. The result is one outcome and the exact content for the model. */
 import { withoutAdvice } from '../../base/json-exotic.ts';
 import { formatPath, freezeJson, toJson } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
