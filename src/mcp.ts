@@ -12,7 +12,7 @@ export { createMcpGateway } from './mcp/gateway/create-gateway.ts';
 export type { McpGateway, McpHttpOptions } from './mcp/gateway/create-gateway.ts';
 export type { GatewayOptions, GatewayStatus } from './mcp/gateway/gateway.ts';
 export type { HttpAccess, OAuthAccess } from './mcp/gateway/authenticate.ts';
-export type { OAuthRole } from './mcp/gateway/oauth-roles.ts';
+export type { OAuthRole } from './mcp/gateway/auth-role.ts';
 export type { Caller } from './mcp/gateway/client-request.ts';
 export { readMcpConfig } from './mcp/config/read-mcp-config.ts';
 export type { ReadMcpConfigOptions } from './mcp/config/read-mcp-config.ts';

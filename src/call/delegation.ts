@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import { personNames } from './approver-fits.ts';
+import { personNames } from './fits-seat.ts';
 import type { Behalf } from './events/gate-event.ts';
 import type { DirectIdentity } from './identity.ts';
 import { isVerified, readDirectIdentity } from './identity.ts';

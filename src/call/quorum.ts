@@ -2,13 +2,13 @@
  * Counts approvals and denials of a question.
  *
  * 1. All asks must be satisfied, by the same approvals. An ask without a policy needs one approval.
- * 2. A person counts once, with their latest act. Who counts as one person: `counted-person.ts`.
+ * 2. A person counts once, with their latest act. Who counts as one person: `counted-identity.ts`.
  * 3. Pure and total: the runtime, `refuse` and `verify` come to the same answer from the same record.
  */
 import type { ApprovalPolicy, Seat } from './approval-policy.ts';
 import { describeApprovers, isApprovalPolicy } from './approval-policy.ts';
-import { fitsSeat } from './approver-fits.ts';
-import { countsAsVerified, isSameVoter } from './counted-person.ts';
+import { fitsSeat } from './fits-seat.ts';
+import { countsAsVerified, isSameVoter } from './counted-identity.ts';
 import type { Ask } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { Vote } from './vote.ts';
@@ -60,7 +60,7 @@ export const describeMissing = (missing: readonly MissingSeat[]): string =>
   missing.length === 0 ? 'nothing' : missing.map((each) => `${each.missing} of ${each.who}`).join('; ');
 
 /** Is the quorum of every ask complete? */
-export const isComplete = (counted: Counted, votes: readonly Vote[]): boolean =>
+export const isQuorumComplete = (counted: Counted, votes: readonly Vote[]): boolean =>
   missingOf(counted, votes).length === 0;
 
 /** How many denials end the question. The strictest ask decides. */

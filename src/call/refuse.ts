@@ -15,7 +15,7 @@ import type { Command } from './command.ts';
 import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
-import { denialsNeeded, hasPolicy, isComplete } from './quorum.ts';
+import { denialsNeeded, hasPolicy, isQuorumComplete } from './quorum.ts';
 import { completes, whyNotApprover } from './why-not-approver.ts';
 
 /** Why a command is illegal, or undefined if it is legal. */
@@ -173,7 +173,7 @@ function refuseVote(call: Call, command: Command & { type: 'vote' }, at: number)
 const lacksQuorum = ({ confirmation }: Call): boolean =>
   confirmation !== undefined &&
   confirmation.decision !== undefined &&
-  !isComplete(confirmation, confirmation.votes);
+  !isQuorumComplete(confirmation, confirmation.votes);
 
 function refuseReminder(call: Call, command: Command & { type: 'remind' }, at: number): string | undefined {
   const asked = call.confirmation;

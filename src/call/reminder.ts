@@ -2,12 +2,12 @@
 import type { Question } from './call.ts';
 import type { ConfirmationReminded } from './events/confirmation-event.ts';
 
-export type Due = Pick<ConfirmationReminded, 'kind' | 'dueAt'>;
+export type DueReminder = Pick<ConfirmationReminded, 'kind' | 'dueAt'>;
 
 /** The first time that is not recorded yet, due or not. Undefined if there is none before the question expires. */
-export function nextDue({ asks, askedAt, expiresAt, remindedAt }: Question): Due | undefined {
-  let next: Due | undefined;
-  const consider = (seconds: number, kind: Due['kind']): void => {
+export function nextDue({ asks, askedAt, expiresAt, remindedAt }: Question): DueReminder | undefined {
+  let next: DueReminder | undefined;
+  const consider = (seconds: number, kind: DueReminder['kind']): void => {
     const dueAt = askedAt + seconds * 1_000;
     if (remindedAt !== undefined && dueAt <= remindedAt) return;
     if (expiresAt !== undefined && dueAt >= expiresAt) return;

@@ -1,12 +1,12 @@
 /** Says whether a person's act counts for an open question, and whether it ends the question. */
 import type { Question } from './call.ts';
 import { describeApprovers, isApprovalPolicy } from './approval-policy.ts';
-import { fitsSeat } from './approver-fits.ts';
-import { countsAsVerified, isSameVoter } from './counted-person.ts';
+import { fitsSeat } from './fits-seat.ts';
+import { countsAsVerified, isSameVoter } from './counted-identity.ts';
 import type { ConfirmationDecision } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { Vote } from './vote.ts';
-import { hasEnoughDenials, hasPolicy, isComplete, isExcluded, withVote } from './quorum.ts';
+import { hasEnoughDenials, hasPolicy, isQuorumComplete, isExcluded, withVote } from './quorum.ts';
 
 type Act = { readonly decision: ConfirmationDecision; readonly by: DecidedBy };
 type Asked = Pick<Question, 'asks' | 'askedAt' | 'votes'>;
@@ -54,5 +54,5 @@ export function completes(
   at: number,
 ): boolean {
   const votes = withVote(asked.votes, { decision: act.decision, by: act.by, at, reason: act.reason });
-  return act.decision === 'deny' ? hasEnoughDenials(asked, votes) : isComplete(asked, votes);
+  return act.decision === 'deny' ? hasEnoughDenials(asked, votes) : isQuorumComplete(asked, votes);
 }

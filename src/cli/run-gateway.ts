@@ -8,7 +8,7 @@ import type { Caller } from '../mcp/gateway/client-request.ts';
 import { openReviewDocuments } from '../mcp/review/review-documents.ts';
 import { ToolReviews } from '../mcp/review/tool-reviews.ts';
 import type { HttpAccess } from '../mcp/gateway/authenticate.ts';
-import { readOAuthRole } from '../mcp/gateway/oauth-roles.ts';
+import { readOAuthRole } from '../mcp/gateway/auth-role.ts';
 import { GatewayBoard } from '../mcp/status/gateway-board.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';

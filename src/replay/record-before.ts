@@ -1,5 +1,5 @@
 /** Records what happened to a call before its tool ran: previews, confirmations and their decisions. */
-import { countedIdentity } from '../call/counted-person.ts';
+import { countedIdentity } from '../call/counted-identity.ts';
 import { hasPolicy } from '../call/quorum.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';

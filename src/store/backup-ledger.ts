@@ -21,8 +21,8 @@ import type { Anchor } from '../ledger/anchor.ts';
 import { anchorToText, createAnchor } from '../ledger/anchor.ts';
 import type { BackupManifest } from './backup-manifest.ts';
 import { anchorName, ledgerName, manifestName, manifestToText } from './backup-manifest.ts';
-import type { FileWork } from './backup-files.ts';
-import { listFiles, digestFiles, syncFiles } from './backup-files.ts';
+import type { FileWork } from './digest-files.ts';
+import { listFiles, digestFiles, syncFiles } from './digest-files.ts';
 import { openSource } from './copy-ledger.ts';
 import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
@@ -31,7 +31,7 @@ import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { openPostgresSnapshot } from './postgres/postgres-snapshot.ts';
 import { backupSqlite } from './sqlite/sqlite-backup.ts';
 import { takeSqliteCopy } from './sqlite/sqlite-copy.ts';
-import { findCopyProblems } from './verify-copy.ts';
+import { findCopyProblems } from './copy-problems.ts';
 
 export type BackupOptions = FileWork & {
   /** Version of this package, for the manifest. */

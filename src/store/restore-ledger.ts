@@ -23,8 +23,8 @@ import type { Anchor } from '../ledger/anchor.ts';
 import { parseAnchor } from '../ledger/anchor.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
 import type { RecoveredCall } from '../runtime/state/recovery.ts';
-import type { FileWork } from './backup-files.ts';
-import { digestFiles } from './backup-files.ts';
+import type { FileWork } from './digest-files.ts';
+import { digestFiles } from './digest-files.ts';
 import { companionFiles } from './backup-ledger.ts';
 import type { BackupManifest } from './backup-manifest.ts';
 import { anchorName, ledgerName, manifestName, parseManifest } from './backup-manifest.ts';
@@ -33,7 +33,7 @@ import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
-import { findCopyProblems } from './verify-copy.ts';
+import { findCopyProblems } from './copy-problems.ts';
 
 export type RestoreOptions = FileWork & {
   /** The key of the ledger; undefined if the backup contains it, or if it is lost. */

@@ -2,7 +2,7 @@
 import { win32 } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseLedgerUrl } from '../../src/store/ledger-url.ts';
-import { isWindowsAlias } from '../../src/policy/sandbox/windows-names.ts';
+import { isWindowsAlias } from '../../src/policy/sandbox/windows-alias.ts';
 import type { PathSystem } from '../../src/runtime/files/real-path.ts';
 import { realPath, toPlace } from '../../src/runtime/files/real-path.ts';
 import { compilePaths } from '../../src/policy/sandbox/compile-paths.ts';

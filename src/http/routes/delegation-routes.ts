@@ -1,6 +1,6 @@
 import { QuittanceError } from '../../base/error.ts';
-import { personNames } from '../../call/approver-fits.ts';
-import { isOnePerson } from '../../call/counted-person.ts';
+import { personNames } from '../../call/fits-seat.ts';
+import { isOnePerson } from '../../call/counted-identity.ts';
 import type { Actor } from '../actor.ts';
 import { allows, identityOf } from '../actor.ts';
 import type { Route } from '../route.ts';

@@ -6,8 +6,8 @@ import { describeUnknownName } from '../../base/nearest.ts';
 import { isToolMode, toolModeTreatments } from '../../tool/mode.ts';
 import type { ConfigDocument, ConfigPath, ConfigTable } from './config-document.ts';
 import { isTable } from './config-document.ts';
-import type { WrittenOAuth } from './oauth-setting.ts';
-import { oauthKeys, readOAuth } from './oauth-setting.ts';
+import type { WrittenOAuth } from './read-auth.ts';
+import { oauthKeys, readOAuth } from './read-auth.ts';
 import type { ToolSetting } from './server-entry.ts';
 
 export type QuittanceSettings = {

@@ -5,7 +5,7 @@ import type { ConfigDocument } from './config-document.ts';
 import { isTable, readConfigDocument } from './config-document.ts';
 import type { Variables } from './expand-variables.ts';
 import { inputVariable } from './expand-variables.ts';
-import { findOAuthSecret } from './oauth-setting.ts';
+import { findOAuthSecret } from './read-auth.ts';
 import type { QuittanceSettings } from './quittance-settings.ts';
 import { noSettings, readServerSetting, readQuittanceSettings } from './quittance-settings.ts';
 import type { ServerContext } from './read-server.ts';

@@ -8,11 +8,11 @@ import type { Tokens } from '../../http/token-content.ts';
 import { tokenPrefix } from '../../http/token-content.ts';
 import type { Caller } from './client-request.ts';
 import type { Authenticate } from './http-face.ts';
-import type { OAuthRole } from './oauth-roles.ts';
-import { claimsForContracts, defaultOAuthRoles, groupsOf, rolesOf } from './oauth-roles.ts';
+import type { OAuthRole } from './auth-role.ts';
+import { claimsForContracts, defaultOAuthRoles, groupsOf, rolesOf } from './auth-role.ts';
 import type { Refusal, Resource } from './refuse-bearer.ts';
 import { refuseBearer } from './refuse-bearer.ts';
-import { TokenVerifier } from './verify-access-token.ts';
+import { TokenVerifier } from './token-verifier.ts';
 
 export type OAuthAccess = {
   readonly type: 'oauth';

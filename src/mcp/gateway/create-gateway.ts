@@ -7,7 +7,7 @@ import { listen } from '../../http/listen.ts';
 import { isLoopback } from '../../outbound/address.ts';
 import type { HttpAccess } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
-import { defaultOAuthRoles } from './oauth-roles.ts';
+import { defaultOAuthRoles } from './auth-role.ts';
 import type { Resource } from './refuse-bearer.ts';
 import { describeResource, isMetadataPath, scopesOf } from './refuse-bearer.ts';
 import type { Caller } from './client-request.ts';

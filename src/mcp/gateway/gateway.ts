@@ -20,7 +20,7 @@ import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { OpenRequests } from './open-requests.ts';
-import { isFor } from './only-for.ts';
+import { isFor } from './is-for.ts';
 import { StateSigner } from './signed-state.ts';
 import { createServerReporter } from './server-reporter.ts';
 import type { CatalogTool } from './tool-catalog.ts';

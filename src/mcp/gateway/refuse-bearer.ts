@@ -1,5 +1,5 @@
 /** Refusals of the MCP endpoint as a resource server of OAuth 2.1, and its metadata (RFC 6750, RFC 9728). */
-import type { OAuthRole } from './oauth-roles.ts';
+import type { OAuthRole } from './auth-role.ts';
 
 /** Why a request is refused. `unavailable`: the token cannot be verified now. */
 export type Refusal = 'missing' | 'invalid' | 'forbidden' | 'unavailable';

@@ -9,7 +9,7 @@ import { QuittanceError } from '../../base/error.ts';
 import { createServerFetch } from '../config/checked-fetch.ts';
 import { findServerUrlProblem } from '../config/server-url.ts';
 import type { HttpAddress, OAuthSetting } from '../config/server-entry.ts';
-import { OAuthClient } from './oauth-client.ts';
+import { OAuthClient } from './auth-client.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export type SignInOptions = {

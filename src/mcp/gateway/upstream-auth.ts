@@ -9,7 +9,7 @@ import type { AuthProvider } from '@modelcontextprotocol/client';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import { McpNotSent } from '../tools/call-error.ts';
 import type { HttpAddress, OAuthSetting } from '../config/server-entry.ts';
-import { OAuthClient, renewalOnly } from './oauth-client.ts';
+import { OAuthClient, renewalOnly } from './auth-client.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export type UpstreamAuthOptions = {

@@ -78,9 +78,9 @@ function keepUseful(reports: readonly GatewayReport[], now: number): readonly Ga
   const kept = newestFirst.filter(({ endedAt, seenAt, servers }) => {
     const keys = servers.map(({ name, address }) => JSON.stringify([name, address]));
     const isCurrent = endedAt === undefined && Math.abs(now - seenAt) <= staleMs;
-    const isNews = keys.some((key) => !reported.has(key));
+    const hasNewKeys = keys.some((key) => !reported.has(key));
     for (const key of keys) reported.add(key);
-    return isCurrent || isNews;
+    return isCurrent || hasNewKeys;
   });
   return kept.slice(0, mostReports);
 }

@@ -36,7 +36,7 @@ import {
   toolFactsShape,
   unlistedEffects,
 } from '../language/rule-shape.ts';
-import { approvalDefinitions } from './approval-schema.ts';
+import { approvalDefinitions } from './approval-fields.ts';
 import { workflowDefinitions, workflowSchema } from './workflow-schema.ts';
 
 const text: JsonObject = { type: 'string', minLength: 1 };

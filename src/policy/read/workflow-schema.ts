@@ -1,6 +1,6 @@
 /** The part of the document schema that covers workflows. Conditions are plain text here; the loader parses them. */
 import type { JsonObject } from '../../base/json.ts';
-import { approvalFields } from './approval-schema.ts';
+import { approvalFields } from './approval-fields.ts';
 import { apiVersion, longestMessage, namePattern } from '../language/rule-shape.ts';
 
 const name: JsonObject = { type: 'string', pattern: namePattern.source };

@@ -5,7 +5,7 @@
  */
 import { findLinks, isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
-import { isWindowsAlias } from './windows-names.ts';
+import { isWindowsAlias } from './windows-alias.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
 export type PlacedPath = {

@@ -2,11 +2,11 @@ import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { Grant, GrantVote } from '../../call/grant.ts';
 import { selfAsserted } from '../../call/identity.ts';
 import type { Vote } from '../../call/vote.ts';
-import { hasPolicy, isComplete } from '../../call/quorum.ts';
+import { hasPolicy, isQuorumComplete } from '../../call/quorum.ts';
 import { askerAmong, isAmong, worstOf } from '../host/separate-duties.ts';
 import { sessionOwners } from '../host/session-owner.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
-import { askKey } from './session-grant.ts';
+import { askKey } from './draft-grant.ts';
 
 /**
  * Did the people who gave the grant satisfy every ask of this call? They are compared with the requester of this call
@@ -19,7 +19,7 @@ export async function coversAsks(live: AcceptedCall, grant: Grant, asks: readonl
   const given = approved?.votes ?? [{ by: giverOf(grant), at: givenAt }];
   const votes: Vote[] = [];
   for (const vote of given) votes.push(await asVote(live, vote));
-  return isComplete({ asks, askedAt: approved?.askedAt ?? givenAt }, votes);
+  return isQuorumComplete({ asks, askedAt: approved?.askedAt ?? givenAt }, votes);
 }
 
 const giverOf = ({ by, identity = selfAsserted }: Grant): DecidedBy => ({

@@ -19,7 +19,7 @@ import { cutText } from '../../base/cut-text.ts';
 import { acceptInput } from '../accept/accept-input.ts';
 import type { Acting } from '../host/acting.ts';
 import { approverOf } from '../host/approver.ts';
-import { grantOf } from '../grants/session-grant.ts';
+import { grantOf } from '../grants/draft-grant.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { approvalsOf } from '../rules/ask-workflows.ts';

@@ -1,10 +1,10 @@
 /** The person who acts on a question, with everything that rules about approvers need: asker, owner, delegations. */
 import type { Redactor } from '../../base/redaction.ts';
 import type { ApprovalPolicy } from '../../call/approval-policy.ts';
-import type { ActTime } from '../../call/approver-fits.ts';
-import { fitsSeat, longestChain } from '../../call/approver-fits.ts';
+import type { ActTime } from '../../call/fits-seat.ts';
+import { fitsSeat, longestChain } from '../../call/fits-seat.ts';
 import type { Call } from '../../call/call.ts';
-import { countedIdentity } from '../../call/counted-person.ts';
+import { countedIdentity } from '../../call/counted-identity.ts';
 import { delegationsIn, findBehalf } from '../../call/delegation.ts';
 import type { Behalf, DecidedBy } from '../../call/event.ts';
 import { delegationsSubject } from '../../ledger/last-state.ts';

@@ -32,7 +32,7 @@ import { whyForbidden } from '../host/may-decide.ts';
 import { recoverCall } from '../recovery/recover-call.ts';
 import { isAnswerable } from '../grants/answer-by-grant.ts';
 import { refuseGranting } from '../grants/refuse-granting.ts';
-import { draftGrant } from '../grants/session-grant.ts';
+import { draftGrant } from '../grants/draft-grant.ts';
 
 const decisionNames = [
   'decision',

@@ -7,7 +7,7 @@ import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Delegation } from '../../call/delegation.ts';
 import { delegationsIn, isActive, withDelegation, withoutDelegation } from '../../call/delegation.ts';
-import { personNames } from '../../call/approver-fits.ts';
+import { personNames } from '../../call/fits-seat.ts';
 import type { DelegationEvent, DirectIdentity } from '../../call/event.ts';
 import { isVerified } from '../../call/identity.ts';
 import { isSameName } from '../../call/same-identity.ts';

@@ -9,7 +9,7 @@ import { TokenFile } from '../../../src/http/token-file.ts';
 import type { OAuthAccess } from '../../../src/mcp/gateway/authenticate.ts';
 import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
-import { readOAuthRole } from '../../../src/mcp/gateway/oauth-roles.ts';
+import { readOAuthRole } from '../../../src/mcp/gateway/auth-role.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import { createManualClock } from '../../../src/testing/manual-clock.ts';
 import type { TestProvider } from '../../oidc-provider.ts';

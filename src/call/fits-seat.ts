@@ -1,7 +1,7 @@
 /** Does an act of a person count for a seat of an approval policy? Pure: everything it reads is on record. */
 import type { ApprovalPolicy, Approvers, Seat } from './approval-policy.ts';
 import { approversAt, isRestricted } from './approval-policy.ts';
-import { countedIdentity } from './counted-person.ts';
+import { countedIdentity } from './counted-identity.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { DirectIdentity, Memberships } from './identity.ts';
 import { isVerified } from './identity.ts';

@@ -2,7 +2,7 @@
 import type { Anchor } from '../ledger/anchor.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { verifyLedger } from '../replay/verify-ledger.ts';
-import type { FileWork } from './backup-files.ts';
+import type { FileWork } from './digest-files.ts';
 
 /** The number of problems and the first of them; undefined if there is none. Throws if it was stopped. */
 export async function findCopyProblems(
