@@ -66,6 +66,8 @@ const doors: Readonly<Record<string, string>> = {
   'POST /v1/sessions/{sessionId}/grants/{grantId}/revoke': 'approver',
   'POST /v1/delegations': 'approver',
   'POST /v1/delegations/{delegationId}/revoke': 'approver',
+  'POST /v1/mcp/servers/{serverId}/review': 'approver',
+  'POST /v1/mcp/servers/{serverId}/forget': 'approver',
   'POST /v1/handoffs/claim': 'operator',
   'POST /v1/handoffs/report': 'operator',
 };
