@@ -140,7 +140,7 @@ describe('a successful result', () => {
       name: 'read_artifact',
       arguments: { artifactId: outcome.artifactId },
     });
-    expect(read).toMatchObject({ type: 'ToolExecutionResult', output: { totalChars: 101_002 } });
+    expect(read).toMatchObject({ type: 'ToolExecutionResult', output: { totalChars: 101_000 } });
     expect((await callOnce(text(50), { options: { textLimit: 40 } })).outcome.type).toBe(
       'ToolArtifactReference',
     );
