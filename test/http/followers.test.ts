@@ -316,7 +316,8 @@ describe('slow clients', () => {
   });
 
   test('that follow the ledger and stop reading are cut off, and cost the server one piece', async () => {
-    app = await startServer({ limits: { heartbeatMs: 100, stallMs: 400 } });
+    // Long enough for the reader below on a busy machine.
+    app = await startServer({ limits: { heartbeatMs: 100, stallMs: 3_000 } });
     const get = `GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:${app.server.port}\r\nAuthorization: Bearer ${app.tokens.viewer}\r\n\r\n`;
     const stuck = await Promise.all(Array.from({ length: 5 }, () => dial(get)));
     const reader = follow('/v1/events');
