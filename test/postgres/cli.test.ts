@@ -2,7 +2,7 @@
  * Every command on a SQLite ledger and on a copy of it in PostgreSQL: both must say the same. A new command must be added
  * to the table.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,8 @@ type Row =
   | { readonly kind: 'compared'; readonly lines: readonly Line[] }
   /** Has a test of its own below. */
   | { readonly kind: 'alone' }
+  /** Another file tests it on both stores. */
+  | { readonly kind: 'elsewhere'; readonly file: string }
   /** Opens no ledger. */
   | { readonly kind: 'none'; readonly why: string };
 
@@ -58,6 +60,27 @@ const by = ['--by', 'Ada'];
 const removed = ['--session', 'ticket-43', '--remove', ...by, '--reason', 'retention'];
 
 const table: Readonly<Record<string, Row>> = {
+  backup: { kind: 'elsewhere', file: 'test/postgres/backup.test.ts' },
+  restore: { kind: 'elsewhere', file: 'test/postgres/backup.test.ts' },
+  'rotate-key': { kind: 'elsewhere', file: 'test/postgres/backup.test.ts' },
+  doctor: { kind: 'elsewhere', file: 'test/operations/doctor.test.ts' },
+  drop: { kind: 'elsewhere', file: 'test/operations/removal.test.ts' },
+  erase: { kind: 'elsewhere', file: 'test/operations/removal.test.ts' },
+  retention: { kind: 'elsewhere', file: 'test/operations/removal.test.ts' },
+  'sign-ins': { kind: 'elsewhere', file: 'test/sign-in/sign-in-life.test.ts' },
+  'config schema': { kind: 'none', why: 'prints a schema' },
+  login: { kind: 'none', why: 'signs in at a server' },
+  logout: { kind: 'none', why: 'signs out at a server' },
+  whoami: { kind: 'none', why: 'asks a server' },
+  'mcp login': { kind: 'none', why: 'signs in at an MCP server' },
+  delegations: { kind: 'compared', lines: [['delegations'], ['delegations', '--json']] },
+  notifications: {
+    kind: 'compared',
+    lines: [
+      ['notifications', 'log'],
+      ['notifications', 'log', '--json'],
+    ],
+  },
   init: { kind: 'none', why: 'creates a project with a file' },
   calls: {
     kind: 'compared',
@@ -309,6 +332,8 @@ afterAll(() => {
 });
 
 test('every command is in the table', () => {
+  const files = Object.values(table).flatMap((row) => (row.kind === 'elsewhere' ? [row.file] : []));
+  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
   expect(Object.keys(table).toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
 });
 

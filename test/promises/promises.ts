@@ -29,7 +29,7 @@ export const promises: readonly Promised[] = [
   {
     id: 'bound-approval',
     words:
-      'a decision by a named person applies once, to one call, input digest and preview revision, under unchanged rules. The first decision wins. No text from a model or a tool can approve',
+      'a decision by a named person applies once, to one call, input digest and preview revision, under unchanged rules. The first decision wins; where a rule needs several people, the one that completes the quorum of distinct verified people does, once. An edit voids earlier approvals. No text from a model or a tool can approve',
     part: 'people',
     claimed: true,
   },
