@@ -28,8 +28,9 @@ const steps: readonly Step[] = [
   { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
   { script: 'build', what: 'the package builds', after: [] },
   { script: 'format:check', what: 'the files are formatted', after: [] },
+  { script: 'types:own', what: 'the types match, type tests included', after: [] },
   { script: 'lint', what: 'the code follows the lint rules', after: ['frameworks'] },
-  { script: 'types', what: 'the types match, type tests included', after: ['frameworks'] },
+  { script: 'types:frameworks', what: 'the types of the tests with frameworks match', after: ['frameworks'] },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
   { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
   { script: 'test:run', what: 'the tests pass', after: ['frameworks', 'build'] },
@@ -43,7 +44,12 @@ const { positionals: only, values } = parseArgs({
   allowPositionals: true,
   options: { 'keep-going': { type: 'boolean', default: false } },
 });
-const unknown = only.filter((name) => !steps.some(({ script }) => script === name));
+/** A step by its name, or several by the word before the colon: `types` means `types:own` and `types:frameworks`. */
+const isNamed = (script: Script): boolean =>
+  only.some((name) => script === name || script.startsWith(`${name}:`));
+const unknown = only.filter(
+  (name) => !steps.some(({ script }) => script === name || script.startsWith(`${name}:`)),
+);
 if (unknown.length > 0) {
   console.error(
     `No step named ${unknown.join(', ')}. Known steps: ${steps.map(({ script }) => script).join(', ')}.`,
@@ -52,7 +58,7 @@ if (unknown.length > 0) {
 }
 
 const runner = createRunner();
-const chosen = steps.filter(({ script }) => only.length === 0 || only.includes(script));
+const chosen = steps.filter(({ script }) => only.length === 0 || isNamed(script));
 const running = new Map<Script, Promise<void>>();
 const ended = new Map<Script, Ended>();
 const startedAt = performance.now();
@@ -114,7 +120,7 @@ function summarize(): void {
     const end = ended.get(script);
     const mark = end === undefined ? '–' : end.held ? '✓' : '✗';
     const time = end === undefined ? 'not run' : seconds(end.ms);
-    console.log(` ${mark} ${script.padEnd(14)}${time.padStart(9)}  ${what}`);
+    console.log(` ${mark} ${script.padEnd(18)}${time.padStart(9)}  ${what}`);
     if (end === undefined) continue;
     passed += end.counts?.passed ?? (end.held ? 1 : 0);
     failed += Math.max(end.counts?.failed ?? 0, end.held ? 0 : 1);

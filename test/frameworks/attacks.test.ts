@@ -62,9 +62,13 @@ describe.each(named)('%s', (_, harness) => {
     const block: PreToolUse = ({ toolName }) =>
       toolName === 'pay_bill' ? ToolDecision.block('No.') : ToolDecision.allow;
     const names = ['Pay_bill', ' pay_bill', 'pay_bill ', 'pay_bill\0', 'functions.pay_bill', 'pay_bill/'];
+    // Two in a run: some frameworks end a run at an unknown name, and most go on.
     for (const [index, name] of names.entries()) {
+      const other = names[(index + 1) % names.length] ?? name;
+      if (index % 2 === 1) continue;
       const stage = await start([payBill(body)], { onPreToolUse: block });
-      const script: Script = [{ calls: [call(`c${index}`, { cents: 5 }, name)] }, ...done];
+      const [one, two] = [call('c1', { cents: 5 }, name), call('c2', { cents: 5 }, other)];
+      const script: Script = [{ calls: [one] }, { calls: [two] }, ...done];
       await stage.run(script, { sessionId }).catch(() => undefined);
     }
     expect(body).not.toHaveBeenCalled();

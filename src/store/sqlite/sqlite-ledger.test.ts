@@ -13,7 +13,6 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe.each<[string, Partial<SqliteTuning>]>([
   ['an SQLite ledger', {}],
   ['an SQLite ledger that writes its index all the time', { longestTail: 3 }],
-  ['an SQLite ledger with a writer thread', { writerThread: 'always' }],
   ['an SQLite ledger with a writer thread and a short tail', { writerThread: 'always', longestTail: 3 }],
 ])('%s keeps the contract', (name, tuning) => {
   const paths = new Map<Ledger, string>();
