@@ -28,7 +28,7 @@ export function fitsSeat(
   });
 }
 
-/** The most people that an approval may stand for beside the one who gives it. */
+/** The most people that an approval may stand for, in addition to the one who gives it. */
 export const longestChain = ({ delegation }: Pick<ApprovalPolicy, 'delegation'>): number =>
   delegation === 'none' ? 0 : delegation === 'chain' ? 5 : 1;
 

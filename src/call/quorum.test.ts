@@ -181,11 +181,19 @@ describe('seats', () => {
     expect(missing(newer, finance('ada'), finance('eve'))).toBe(1);
   });
 
-  it('count unverified names once, and never beside a verified person', () => {
+  it('count unverified names once, and never in addition to a verified person', () => {
     const any: ApprovalPolicy = { seats: [{ quorum: 2 }] };
     const named = (name: string): DecidedBy => ({ type: 'person', name });
     expect(missing(any, named('a'), named('b'))).toBe(2);
     expect(missing(any, named('a'), finance('ada'))).toBe(1);
     expect(missing({ seats: [{ quorum: 1 }] }, named('a'))).toBe(0);
   });
+});
+
+it('[bound-approval] acts of one person count once, even if the record holds both', () => {
+  const act = { decision: 'approve', at: 2, reason: undefined } as const;
+  const asked = { asks: [askWith(two)], askedAt: 1 };
+  const ada = { ...act, by: finance('ada') };
+  expect(missingOf(asked, [ada, { ...ada, at: 3 }])).toMatchObject([{ missing: 1 }]);
+  expect(missingOf(asked, [ada, { ...act, by: finance('eve') }])).toEqual([]);
 });
