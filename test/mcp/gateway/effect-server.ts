@@ -1,6 +1,6 @@
 /**
  * An MCP server over stdio for the tests of the gateway. Its effects are lines in a file, so that tests can count them.
- * Run as: node effect-server.ts EFFECTS_FILE [legacy|modern] [--asks]. With --asks it has a prompt that asks.
+ * Run as: node effect-server.ts EFFECTS_FILE [legacy|modern] [--asks]. With --asks it has a prompt and a resource that ask.
  */
 import { appendFileSync } from 'node:fs';
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
@@ -98,13 +98,18 @@ serveStdio(
     server.registerPrompt('greet', { description: 'Greets' }, () => ({
       messages: [{ role: 'user', content: { type: 'text', text: 'Hello' } }],
     }));
-    if (era === 'legacy' && process.argv.includes('--asks'))
+    if (era === 'legacy' && process.argv.includes('--asks')) {
+      server.registerResource('letter', 'test://letter', {}, async (_, context) => {
+        const { content } = await context.mcpReq.elicitInput(question);
+        return { contents: [{ uri: 'test://letter', text: `Dear ${String(content?.['name'])}` }] };
+      });
       server.registerPrompt('greet_by_name', { description: 'Asks, then greets' }, async (context) => {
         const { content } = await context.mcpReq.elicitInput(question);
         return {
           messages: [{ role: 'user', content: { type: 'text', text: `Hello ${String(content?.['name'])}` } }],
         };
       });
+    }
     server.registerResource('readme', 'test://readme', {}, () => ({
       contents: [{ uri: 'test://readme', text: 'Read me' }],
     }));

@@ -139,6 +139,8 @@ describe('a question of a legacy server outside of a tool', () => {
     client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }));
     const { messages } = await client.getPrompt({ name: 'greet_by_name' });
     expect(JSON.stringify(messages)).toContain('Hello Ada');
+    const { contents } = await client.readResource({ uri: 'test://letter' });
+    expect(JSON.stringify(contents)).toContain('Dear Ada');
   });
 });
 

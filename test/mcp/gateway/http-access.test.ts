@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TokenFile } from '../../../src/http/token-file.ts';
@@ -6,12 +7,14 @@ import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import { effectServer, effectsIn, makeFolder } from './start-gateway.ts';
 
-async function start(): Promise<{ url: string; file: string; tokens: TokenFile }> {
+type Started = { readonly url: string; readonly file: string; readonly tokens: TokenFile };
+
+async function start({ observe = true, asks = false } = {}): Promise<Started> {
   const file = join(makeFolder(), 'effects');
   const ledger = createMemoryLedger();
   const tokens = new TokenFile(undefined, () => ledger.now());
-  const servers = [effectServer('notes', file)];
-  const gateway = createMcpGateway({ config: { servers, observe: true }, ledger, version: '1' });
+  const servers = [effectServer('notes', file, asks ? { era: 'legacy', asks } : {})];
+  const gateway = createMcpGateway({ config: { servers, observe }, ledger, version: '1' });
   onTestFinished(() => gateway.close());
   await gateway.start();
   const http = await gateway.listen({ port: 0, access: { type: 'tokens', tokens } });
@@ -37,8 +40,13 @@ const post = (url: string, headers: Record<string, string>, body: unknown = init
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
 
-async function connect(url: string, token: string, mode: 'legacy' | 'auto'): Promise<Client> {
-  const client = new Client({ name: 'probe', version: '1' }, { versionNegotiation: { mode } });
+async function connect(
+  url: string,
+  token: string,
+  mode: 'legacy' | 'auto',
+  options: ClientOptions = {},
+): Promise<Client> {
+  const client = new Client({ name: 'probe', version: '1' }, { versionNegotiation: { mode }, ...options });
   onTestFinished(() => client.close());
   const headers = { authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
@@ -120,6 +128,38 @@ describe('the HTTP endpoint', () => {
     const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' };
     expect((await post(url, { ...headers, authorization: `Bearer ${two.token}` }, list)).status).toBe(404);
     expect((await post(url, { ...headers, authorization: `Bearer ${one.token}` }, list)).status).toBe(200);
+  });
+
+  it('lets nobody else go on with a question or a task', async () => {
+    const { url, file, tokens } = await start({ observe: false, asks: true });
+    const [one, two] = await Promise.all(
+      ['one', 'two'].map((name) =>
+        connect(url, tokens.create({ name, role: 'operator' }).token, 'auto', {
+          capabilities: { elicitation: { form: {} } },
+          inputRequired: { autoFulfill: false },
+        }),
+      ),
+    );
+    type Asked = { readonly resultType?: string; readonly requestState?: string };
+    const held = async (client: Client | undefined, more: object): Promise<Asked> =>
+      (await client?.callTool({ name: 'zorp', arguments: { n: 1 }, ...more } as never, {
+        allowInputRequired: true,
+      })) as never;
+    const prompt = async (client: Client | undefined, more: object): Promise<Asked> =>
+      (await client?.getPrompt({ name: 'greet_by_name', ...more } as never, {
+        allowInputRequired: true,
+      } as never)) as never;
+    for (const [ask, inputResponses] of [
+      [held, { approval: { action: 'accept' } }],
+      [prompt, { who: { action: 'accept', content: { name: 'Mallory' } } }],
+    ] as const) {
+      const { resultType, requestState = '' } = await ask(one, {});
+      expect(resultType).toBe('input_required');
+      await expect(ask(two, { requestState, inputResponses })).rejects.toThrow(
+        'Invalid or expired requestState',
+      );
+    }
+    expect(effectsIn(file)).toEqual([]);
   });
 
   it('refuses bodies that are too long or not JSON', async () => {
