@@ -130,7 +130,7 @@ describe('the HTTP endpoint', () => {
     expect((await post(url, { ...headers, authorization: `Bearer ${one.token}` }, list)).status).toBe(200);
   });
 
-  it('lets nobody else go on with a question or a task', async () => {
+  it('does not let another caller go on with a question', async () => {
     const { url, file, tokens } = await start({ observe: false, asks: true });
     const [one, two] = await Promise.all(
       ['one', 'two'].map((name) =>
