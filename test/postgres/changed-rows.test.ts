@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createRuntime, defineTool, ToolError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { TestPostgres } from './start-postgres.ts';
@@ -173,3 +174,57 @@ it.each(effects)(
     expect(ran).toEqual(['first']);
   },
 );
+
+const release = `apiVersion: edictum/v1
+kind: Workflow
+metadata:
+  name: release
+stages:
+  - id: study
+    tools: [look]
+    exit:
+      - condition: file_read("plan.md")
+        message: Read plan.md first.
+  - id: push
+    tools: [push]
+`;
+const states: readonly (readonly [what: string, sql: string])[] = [
+  ['added what was not read', `UPDATE states SET text = replace(text, 'other.md', 'plan.md')`],
+  ['moved it to a later stage', `UPDATE states SET text = replace(text, '"study"', '"push"')`],
+  ['gave it another version', 'UPDATE states SET version = version + 1'],
+  ['gave it to another session', `UPDATE states SET session_id = 'other'`],
+  ['deleted its row', 'DELETE FROM states'],
+  ['deleted its mark', `DELETE FROM marks WHERE key LIKE 'state%'`],
+  [
+    'moved its mark',
+    `UPDATE marks SET position = (SELECT min(position) FROM entries) WHERE key LIKE 'state%'`,
+  ],
+];
+it.each(states)('on PostgreSQL a workflow does not advance after another program %s', async (_, sql) => {
+  const { ledger, edit, ran } = await stage();
+  const run = (_given: unknown, { callId }: { callId: string }): number => ran.push(callId);
+  const input = { type: 'object', properties: { path: { type: 'string' } } } as const;
+  const runtime = createRuntime({
+    ledger,
+    tools: [
+      defineTool({ name: 'look', mode: 'read', input, run }),
+      defineTool({ name: 'push', mode: 'safe_write', input: anything, run }),
+    ],
+    contracts: contractsFromYamlString(release, { evidence: { look: { reads: ['path'] } } }),
+  });
+  opened.push(runtime);
+  const call = async (id: string, name: string, given: Record<string, string> = {}): Promise<void> => {
+    await runtime
+      .turn({ sessionId: 's' })
+      .call({ id, name, arguments: given })
+      .catch(() => undefined);
+  };
+  await call('other', 'look', { path: 'other.md' });
+  await edit(sql);
+  await call('early', 'push');
+  expect(ran).toEqual(['other']);
+  await ledger.integrity.rebuild();
+  await call('plan', 'look', { path: 'plan.md' });
+  await call('late', 'push');
+  expect(ran).toEqual(['other', 'plan', 'late']);
+});

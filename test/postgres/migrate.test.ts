@@ -117,6 +117,53 @@ describe('quittance migrate', () => {
     }
   });
 
+  test('rebuilds the rows outside the entries of a ledger whose version did not check them', async () => {
+    const [now, before] = [newSchema(), newSchema()];
+    const ran: string[] = [];
+    const open = async (schema: string) => {
+      const ledger = closeLater(await openLedger(urlOf(schema), { spillFolder: join(folder, schema) }));
+      const order = defineTool({
+        name: 'order',
+        mode: 'external',
+        input: { type: 'object' },
+        idempotencyKey: ({ key }: { key?: unknown }) => String(key),
+        run: (_, { callId }) => ran.push(callId),
+      });
+      const budgets = [{ scope: 'team', toolCalls: 2, per: 'day' } as const];
+      const runtime = closeLater(createRuntime({ ledger, tools: [order], budgets }));
+      const call = async (id: string, key: string): Promise<string> => {
+        const outcome = await runtime.turn({ sessionId: 's' }).call({ id, name: 'order', arguments: { key } });
+        return 'code' in outcome ? outcome.code : outcome.type;
+      };
+      return { ledger, call };
+    };
+    expect(await (await open(now)).call('first', 'a')).toBe('ToolExecutionResult');
+    for (const one of closing.splice(0).reverse()) await one.close();
+    await admin.query(
+      `BEGIN; CREATE SCHEMA ${before}; SET LOCAL search_path TO ${before}; ${migrations.slice(0, 3).join('')}; COMMIT`,
+    );
+    for (const table of ['ledger', 'sessions', 'entries']) {
+      const { rows } = await admin.query<{ name: string }>(
+        `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2`,
+        [before, table],
+      );
+      const columns = rows.map(({ name }) => name).join(', ');
+      await admin.query(
+        `INSERT INTO ${before}.${table} (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${now}.${table}`,
+      );
+    }
+    await admin.query(`UPDATE ${before}.ledger SET format = 3`);
+    await closeLater(openMigration(urlOf(before))).run();
+    const { ledger, call } = await open(before);
+    // The key and the counter come from the entries again.
+    expect(await call('second', 'a')).toBe('ToolExecutionResult');
+    expect(ran).toEqual(['first']);
+    expect(await call('third', 'b')).toBe('ToolExecutionResult');
+    expect(await call('fourth', 'c')).toBe('budget.tool_calls_exhausted');
+    expect(ran).toEqual(['first', 'third']);
+    expect(await findProblems(ledger)).toEqual([]);
+  });
+
   test('refuses tables of a newer version', async () => {
     const schema = newSchema();
     await closeLater(openMigration(urlOf(schema))).run();
