@@ -2,11 +2,10 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Part } from './child.ts';
 import type { Ran } from './harness.ts';
 import { packageArguments } from './package-arguments.ts';
-
-type Line = { readonly running?: unknown; readonly ran?: Ran; readonly decided?: number };
+import type { Line, Part } from './part.ts';
+import { playPart } from './part.ts';
 
 export type Played = {
   readonly lines: readonly Line[];
@@ -36,4 +35,11 @@ export async function play(part: Part, killWhen?: (line: Line) => boolean): Prom
   const signal = await ended;
   if (signal === null && child.exitCode !== 0) throw new Error(`The child failed: ${errors}`);
   return { lines, signal, ran: lines.find(({ ran }) => ran !== undefined)?.ran };
+}
+
+/** Plays a part here: after another process, this is another one, and it has the framework loaded already. */
+export async function playHere(part: Part): Promise<Ran | undefined> {
+  const lines: Line[] = [];
+  await playPart(part, (line) => lines.push(line));
+  return lines.find(({ ran }) => ran !== undefined)?.ran;
 }
