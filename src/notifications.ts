@@ -1,5 +1,5 @@
 /** Notifications about calls: webhooks, Slack, Microsoft Teams and e-mail; and the check of a webhook in its receiver. */
-export { readNotifications } from './notifications/read-notifications.ts';
+export { readNotifications, readQuietHours } from './notifications/read-notifications.ts';
 export type { ReadVariable } from './notifications/read-variable.ts';
 export { startNotifications } from './notifications/start-notifications.ts';
 export type { NotificationsOptions, StartedNotifications } from './notifications/start-notifications.ts';

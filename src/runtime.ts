@@ -1,4 +1,5 @@
 /** Types of the options of a runtime, and of what its groups take and return. */
+export type { QuietHours, WeekDay } from './base/quiet-hours.ts';
 export type { Contracts } from './policy/judge/contracts.ts';
 export type { BudgetRule } from './runtime/host/budget.ts';
 export type { ConfirmationAnswer, ConfirmationRequest, OnConfirm } from './runtime/host/confirm.ts';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { NotificationsSettings } from '../notifications/notifications-settings.ts';
-import { readNotifications } from '../notifications/read-notifications.ts';
+import type { QuietHours } from '../base/quiet-hours.ts';
+import { readNotifications, readQuietHours } from '../notifications/read-notifications.ts';
 import type { Context } from './command.ts';
 import { needFile } from './load-or-explain.ts';
 import { UsageError } from './usage-error.ts';
@@ -9,10 +10,17 @@ import { UsageError } from './usage-error.ts';
 const line = 'quittance notifications check notifications.yaml';
 
 /** Reads a notifications file, or explains every problem. Variables in it come from the environment. */
-export function loadNotifications(path: string, { env }: Pick<Context, 'env'>): NotificationsSettings {
+export const loadNotifications = (path: string, { env }: Pick<Context, 'env'>): NotificationsSettings =>
+  readOrExplain(path, (text) => readNotifications(text, path, (name) => env[name]));
+
+/** Reads only the quiet hours, for a command that sends no messages. */
+export const loadQuietHours = (path: string): readonly QuietHours[] =>
+  readOrExplain(path, (text) => readQuietHours(text, path));
+
+function readOrExplain<Value>(path: string, read: (text: Uint8Array) => Value): Value {
   needFile(path, line);
   try {
-    return readNotifications(readFileSync(path), path, (name) => env[name]);
+    return read(readFileSync(path));
   } catch (error) {
     if (isQuittanceError(error, 'config.invalid')) throw new UsageError(error.message, [line]);
     throw error;

@@ -4,16 +4,27 @@
  */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { QuietHours } from '../base/quiet-hours.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { UsageError } from './usage-error.ts';
 
-export async function loadRuntime(path: string, ledger: Ledger): Promise<Runtime> {
+/** Settings of the command that the module may give to its runtime. */
+export type GivenSettings = { readonly quietHours: readonly QuietHours[] };
+
+export async function loadRuntime(
+  path: string,
+  ledger: Ledger,
+  settings: GivenSettings = { quietHours: [] },
+): Promise<Runtime> {
   const url = pathToFileURL(resolve(path)).href;
   let made: unknown;
   try {
     const { default: make } = (await import(url)) as { readonly default?: unknown };
-    made = typeof make === 'function' ? await (make as (ledger: Ledger) => unknown)(ledger) : undefined;
+    made =
+      typeof make === 'function'
+        ? await (make as (ledger: Ledger, settings: GivenSettings) => unknown)(ledger, settings)
+        : undefined;
   } catch (error) {
     throw new UsageError(
       `${path} does not create a runtime: ${error instanceof Error ? error.message : String(error)}`,

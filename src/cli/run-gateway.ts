@@ -23,6 +23,7 @@ import { ledgerFile } from './find-ledger.ts';
 import { needFile } from './load-or-explain.ts';
 import { makeFolder } from './make-folder.ts';
 import { loadContracts } from './load-contracts.ts';
+import { loadQuietHours } from './load-notifications.ts';
 import { readPort } from './read-port.ts';
 import { safeJson, terminalText } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
@@ -54,6 +55,11 @@ export const gatewayOptions: Options = {
     help: 'Contracts in force; reloaded when the files change',
     file: true,
     multiple: true,
+  },
+  'quiet-hours': {
+    value: 'FILE',
+    help: 'Notifications file; its quiet hours extend the time to decide',
+    file: true,
   },
   observe: { help: 'Run tools that would ask, and record that they would have asked' },
   json: { help: 'With --http: one line of JSON with the address' },
@@ -140,7 +146,7 @@ async function createGateway(
   // Imported here because no other command needs it and each would wait for it to load.
   const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
   const { err, version } = context;
-  const consoleUrl = given.text('console-url');
+  const [consoleUrl, quietHoursFile] = [given.text('console-url'), given.text('quiet-hours')];
   return createMcpGateway({
     config: { ...config, observe: config.observe || given.has('observe') },
     ledger,
@@ -149,6 +155,7 @@ async function createGateway(
     board,
     tokenFile: signInFile(context),
     ...(contracts !== undefined && { contracts }),
+    ...(quietHoursFile !== undefined && { quietHours: loadQuietHours(quietHoursFile) }),
     ...(consoleUrl !== undefined && { consoleUrl }),
     log: (server, line) => void err.say(`[${terminalText(server)}] ${terminalText(line)}`),
   });

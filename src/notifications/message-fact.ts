@@ -4,11 +4,19 @@ import type { Notification } from './notification.ts';
 
 /** Longest text of one part: chat programs refuse longer ones. */
 const longestPart = 2_000;
+/** With its label it is one part. */
+const longestValue = 1_900;
 
 export type MessageFact = { readonly label: string; readonly value: string };
 
-/** The facts below the heading and the text. Values are plain text: each channel escapes them. */
-export function factsOf(notification: Notification): readonly MessageFact[] {
+/** Chat programs keep no list of ids, so the text says it. */
+const describeRepeat = (delivery: number): string => `${delivery}. This message may have arrived before.`;
+
+/**
+ * The facts below the heading and the text. Values are plain text: each channel escapes them. `delivery`: above 1 if an
+ * earlier one may have arrived.
+ */
+export function factsOf(notification: Notification, delivery: number): readonly MessageFact[] {
   const { toolName, sessionId, callId, owner, rules, risk, expiresAt, arguments: input } = notification;
   return [
     { label: 'Tool', value: toolName },
@@ -18,13 +26,14 @@ export function factsOf(notification: Notification): readonly MessageFact[] {
     ...(expiresAt === undefined ? [] : [{ label: 'Expires', value: new Date(expiresAt).toISOString() }]),
     { label: 'Session', value: sessionId },
     { label: 'Call', value: callId },
+    ...(delivery === 1 ? [] : [{ label: 'Delivery', value: describeRepeat(delivery) }]),
     ...(input === undefined ? [] : [{ label: 'Arguments', value: JSON.stringify(input) }]),
-  ].map(({ label, value }) => ({ label, value: plainPart(value) }));
+  ].map(({ label, value }) => ({ label, value: plainPart(value, longestValue) }));
 }
 
 /** One line of visible text: control and direction characters could change what a person reads. */
-export const plainPart = (text: string): string =>
-  cutText(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim(), longestPart);
+export const plainPart = (text: string, longest: number = longestPart): string =>
+  cutText(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim(), longest);
 
 /** The label of the link. */
 export const linkLabel = ({ confirmationId }: Notification): string =>

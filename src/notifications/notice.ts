@@ -16,8 +16,9 @@ export type NoticedEvent = Extract<QuittanceEvent, { readonly type: (typeof noti
 
 /** What a message says before its target and its link are known. */
 export type Notice = Omit<Notification, 'id' | 'url'> & {
-  /** How long the question had waited at the time of the event. */
-  readonly waitedMs: number;
+  /** When the question was asked, and the time that the event stands for, by the ledger's clock. */
+  readonly askedAt: number;
+  readonly dueAt: number;
 };
 
 export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
@@ -29,7 +30,8 @@ export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
   return {
     ...described,
     at: event.at,
-    waitedMs: confirmation === undefined ? 0 : event.at - confirmation.askedAt,
+    askedAt: confirmation?.askedAt ?? event.at,
+    dueAt: event.type === 'confirmation.reminded' ? event.dueAt : event.at,
     sessionId: event.sessionId,
     callId: event.callId,
     toolName: call.toolName,
@@ -53,7 +55,7 @@ function describeEvent(
     case 'confirmation.reminded':
       return {
         kind: event.kind === 'escalation' ? 'escalated' : 'reminder',
-        text: `${confirmation?.description ?? ''} Still missing: ${event.missing.join('; ')}.`.trim(),
+        text: [confirmation?.description ?? '', describeWait(event.missing)].join(' ').trim(),
       };
     case 'confirmation.decided':
       return { kind: 'decided', text: `${event.by.name} decided: ${event.decision}.` };
@@ -74,6 +76,9 @@ function describeEvent(
       };
   }
 }
+
+const describeWait = (missing: readonly string[]): string =>
+  missing.length === 0 ? 'It still waits.' : `Still missing: ${missing.join('; ')}.`;
 
 const rulesOf = ({ confirmation, decidedBy }: Call): readonly string[] => [
   ...new Set(

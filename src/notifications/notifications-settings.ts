@@ -1,9 +1,14 @@
 /** The settings of notifications, as read from their file. */
+import type { QuietHours } from '../base/quiet-hours.ts';
 import type { NoticeKind } from './notification.ts';
 
 export type NotificationsSettings = {
   readonly targets: ReadonlyMap<string, Target>;
   readonly rules: readonly NoticeRule[];
+  /** When people are reminded of a question that still waits: times since it was asked, ascending. */
+  readonly remindAfterMs: readonly number[];
+  /** Hours in which no person is expected to answer. Give them to every runtime that makes calls. */
+  readonly quietHours: readonly QuietHours[];
 };
 
 export type Target = HttpTarget | MailTarget;
@@ -41,7 +46,7 @@ export type NoticeRule = {
   readonly rules: readonly string[] | undefined;
   /** Users on whose behalf the call is made. */
   readonly owners: readonly string[] | undefined;
-  /** For reminders: only those that come at least this long after the question. */
+  /** For reminders and escalations: only those that come at least this long after the question. */
   readonly afterMs: number;
   readonly tell: readonly string[];
 };

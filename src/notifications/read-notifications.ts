@@ -1,5 +1,6 @@
-/** Reads the notifications file: targets, and rules that choose them. */
+/** Reads the notifications file: targets, rules that choose them, reminders and quiet hours. */
 import { QuittanceError } from '../base/error.ts';
+import type { QuietHours } from '../base/quiet-hours.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
 import type { DocumentReader } from '../policy/read/document-reader.ts';
@@ -9,6 +10,7 @@ import { readYamlDocument } from '../policy/read/yaml-document.ts';
 import { noticeKinds } from './notification.ts';
 import type { NoticeRule, NotificationsSettings, Target } from './notifications-settings.ts';
 import { readDuration } from './read-duration.ts';
+import { readQuietHoursField } from './quiet-hours-field.ts';
 import { readTarget } from './read-target.ts';
 import type { ReadVariable } from './read-variable.ts';
 
@@ -18,11 +20,29 @@ export function readNotifications(
   source: string,
   variable: ReadVariable,
 ): NotificationsSettings {
+  return readFile(text, source, (document) => readDocument(document, variable));
+}
+
+/** The quiet hours of a notifications file, for a program that makes calls and sends no messages. */
+export function readQuietHours(text: string | Uint8Array, source: string): readonly QuietHours[] {
+  return readFile(text, source, (document) => {
+    const fields = document.closed(documentKeys);
+    return fields && readQuietHoursField(fields.optional('quietHours'));
+  });
+}
+
+const documentKeys = ['apiVersion', 'kind', 'targets', 'rules', 'reminders', 'quietHours'] as const;
+
+function readFile<Value>(
+  text: string | Uint8Array,
+  source: string,
+  read: (document: DocumentReader) => Value | undefined,
+): Value {
   const problems: ContractsProblem[] = [];
   const given = readDocumentText(text, source, problems);
   const node = given && readYamlDocument(given.text, given.reading);
-  const settings = node && readDocument(new Reader(node, given.reading), variable);
-  if (settings !== undefined && problems.length === 0) return settings;
+  const value = node && read(new Reader(node, given.reading));
+  if (value !== undefined && problems.length === 0) return value;
   const lines = problems.map(
     ({ line, column, field, message }) =>
       `${source}:${line ?? 1}:${column ?? 1}${field === '' ? '' : ` ${field}`}: ${message}`,
@@ -31,7 +51,7 @@ export function readNotifications(
 }
 
 function readDocument(at: DocumentReader, variable: ReadVariable): NotificationsSettings | undefined {
-  const fields = at.closed(['apiVersion', 'kind', 'targets', 'rules']);
+  const fields = at.closed(documentKeys);
   if (fields === undefined) return undefined;
   fields.required('apiVersion')?.oneOf(['quittance/v1']);
   fields.required('kind')?.oneOf(['Notifications']);
@@ -47,7 +67,18 @@ function readDocument(at: DocumentReader, variable: ReadVariable): Notifications
   const rules = (fields.required('rules')?.items(1, 'rules') ?? []).flatMap(
     (item) => readRule(item, named) ?? [],
   );
-  return { targets, rules };
+  const remindAfterMs = readReminders(fields.optional('reminders'), rules);
+  const quietHours = readQuietHoursField(fields.optional('quietHours'));
+  return { targets, rules, remindAfterMs, quietHours };
+}
+
+/** A rule for reminders after a time has a reminder at that time. */
+function readReminders(at: DocumentReader | undefined, rules: readonly NoticeRule[]): readonly number[] {
+  const given = (at?.items(1, 'durations') ?? []).flatMap((item) => readDuration(item) ?? []);
+  const wanted = rules.flatMap(({ on, afterMs }) =>
+    on.includes('reminder') && afterMs > 0 ? [afterMs] : [],
+  );
+  return [...new Set([...given, ...wanted])].toSorted((left, right) => left - right);
 }
 
 function readRule(at: DocumentReader, targets: readonly string[]): NoticeRule | undefined {

@@ -3,6 +3,7 @@
  * address of the server is checked before the connection is opened, and the connection goes to the checked address.
  */
 import { lookup } from 'node:dns/promises';
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import type { createTransport as CreateTransport, Transporter } from 'nodemailer';
 import { QuittanceError } from '../base/error.ts';
@@ -15,7 +16,9 @@ const timeoutMs = 20_000;
 
 export type SendMail = (message: MailMessage) => Promise<SendResult>;
 
+/** Throws `config.invalid` if the package is missing: that shows at the start, not with the first message. */
 export function createSendMail(target: MailTarget): SendMail {
+  findNodemailer();
   return async (message) => {
     const address = await findAddress(target);
     if (typeof address !== 'string') return address;
@@ -67,9 +70,12 @@ async function openTransport({ server, allowPrivate }: MailTarget, address: stri
   });
 }
 
-async function loadNodemailer(): Promise<{ readonly createTransport: typeof CreateTransport }> {
+const loadNodemailer = (): Promise<{ readonly createTransport: typeof CreateTransport }> =>
+  import('nodemailer');
+
+function findNodemailer(): void {
   try {
-    return await import('nodemailer');
+    createRequire(import.meta.url).resolve('nodemailer');
   } catch (cause) {
     throw new QuittanceError(
       'config.invalid',

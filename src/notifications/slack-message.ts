@@ -4,9 +4,10 @@ import { factsOf, linkLabel, plainPart } from './message-fact.ts';
 import type { Notification } from './notification.ts';
 import { headingOf } from './notification.ts';
 
-export function toSlackMessage(notification: Notification): JsonObject {
+export function toSlackMessage(notification: Notification, delivery: number): JsonObject {
   const heading = plainPart(headingOf(notification));
-  const text = plainPart(notification.text);
+  // Slack refuses an empty text.
+  const text = plainPart(notification.text) || '-';
   const { url } = notification;
   return {
     // Shown in the notification of the phone.
@@ -19,7 +20,7 @@ export function toSlackMessage(notification: Notification): JsonObject {
       {
         type: 'section',
         // Plain text: nothing that a model or a tool wrote becomes a link, a mention or formatting.
-        fields: factsOf(notification)
+        fields: factsOf(notification, delivery)
           .slice(0, 10)
           .map(({ label, value }) => ({ type: 'plain_text', text: `${label}: ${value}`, emoji: false })),
       },

@@ -8,7 +8,11 @@
  */
 import type { LookupFunction } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
+import type { QuietTimes } from '../base/quiet-hours.ts';
+import { createQuietTimes } from '../base/quiet-hours.ts';
 import type { Call } from '../call/call.ts';
 import { ToolError } from '../call/tool-error.ts';
 import type { BehaviorContext, RegisteredBehavior } from '../runtime/host/behavior.ts';
@@ -22,6 +26,7 @@ import type { SendNotification } from './target-sender.ts';
 import { createTargetSender } from './target-sender.ts';
 import type { Notice, NoticedEvent } from './notice.ts';
 import { noticedEvents, toNotice } from './notice.ts';
+import { ReminderClock } from './reminder-clock.ts';
 
 export type NotificationsOptions = {
   readonly runtime: Runtime;
@@ -30,7 +35,8 @@ export type NotificationsOptions = {
   readonly publicUrl?: string;
   /** Resolves names; default: the resolver of the system. */
   readonly lookup?: LookupFunction;
-  readonly nowMs?: () => number;
+  /** Default: the clock of this machine. */
+  readonly clock?: Clock;
 };
 
 export type StartedNotifications = {
@@ -54,7 +60,9 @@ const mostLost = 5;
 const longestLinkMs = 7 * 24 * 3_600_000;
 
 export function startNotifications(options: NotificationsOptions): StartedNotifications {
-  const { runtime, settings, publicUrl, nowMs = Date.now } = options;
+  const { runtime, settings, publicUrl, clock = systemClock } = options;
+  const nowMs = (): number => clock.now();
+  const quietTimes = createQuietTimes(settings.quietHours);
   if (publicUrl?.endsWith('/') === true)
     throw new QuittanceError('config.invalid', 'publicUrl of notifications must not end with a slash.');
   const source = publicUrl ?? 'quittance';
@@ -66,33 +74,36 @@ export function startNotifications(options: NotificationsOptions): StartedNotifi
     });
     return runtime.events.on(
       { name: `${notificationsPrefix}${target.name}`, on: noticedEvents, timeoutMs: 240_000 },
-      (event, context) => new Delivery(options, target, send, context).deliver(event),
+      (event, context) =>
+        new Delivery({ ...options, clock, quietTimes }, target, send, context).deliver(event),
     );
   });
   behaviors.push(watchFailures(runtime, nowMs));
+  const reminders =
+    settings.remindAfterMs.length === 0
+      ? undefined
+      : new ReminderClock({ runtime, clock, quietTimes, remindAfterMs: settings.remindAfterMs });
   return {
     async caughtUp() {
       for (const behavior of behaviors) await behavior.caughtUp();
     },
     async close() {
+      await reminders?.close();
       await Promise.all(behaviors.map((behavior) => behavior.off()));
     },
   };
 }
 
+type DeliveryOptions = NotificationsOptions & { readonly clock: Clock; readonly quietTimes: QuietTimes };
+
 /** One event for one target. */
 class Delivery {
-  readonly #options: NotificationsOptions;
+  readonly #options: DeliveryOptions;
   readonly #target: Target;
   readonly #send: SendNotification;
   readonly #context: BehaviorContext;
 
-  constructor(
-    options: NotificationsOptions,
-    target: Target,
-    send: SendNotification,
-    context: BehaviorContext,
-  ) {
+  constructor(options: DeliveryOptions, target: Target, send: SendNotification, context: BehaviorContext) {
     this.#options = options;
     this.#target = target;
     this.#send = send;
@@ -100,12 +111,12 @@ class Delivery {
   }
 
   async deliver(event: NoticedEvent): Promise<void> {
-    const { runtime, settings } = this.#options;
+    const { runtime, settings, quietTimes } = this.#options;
     const { sessionId, callId } = event;
     const [call] = await runtime.calls.list({ sessionId, callId });
     const notice = call && toNotice(event, call);
-    if (call === undefined || notice === undefined || !tells(settings.rules, this.#target.name, notice))
-      return;
+    if (call === undefined || notice === undefined) return;
+    if (!tells(settings.rules, quietTimes, this.#target.name, notice)) return;
     // A message about a question that was answered meanwhile would only confuse its reader.
     if (notice.confirmationId !== undefined && !isOpen(call, notice.confirmationId)) {
       this.#record('skipped', event.id, notice, {
@@ -113,7 +124,7 @@ class Delivery {
       });
       return;
     }
-    const { waitedMs: _, ...said } = notice;
+    const { askedAt: _, dueAt: __, ...said } = notice;
     const notification: Notification = {
       ...said,
       id: `${event.id}.${this.#target.name}`,
@@ -164,11 +175,11 @@ class Delivery {
 
   /** Opening the link decides nothing, and the link gives no permission: its user must sign in. */
   async #linkTo({ confirmationId, sessionId, callId, expiresAt }: Notice): Promise<string | undefined> {
-    const { publicUrl, runtime, nowMs = Date.now } = this.#options;
+    const { publicUrl, runtime, clock } = this.#options;
     if (publicUrl === undefined) return undefined;
     const page = `${publicUrl}/calls/${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
     if (confirmationId === undefined) return page;
-    const left = expiresAt === undefined ? longestLinkMs : Math.max(1, expiresAt - nowMs());
+    const left = expiresAt === undefined ? longestLinkMs : Math.max(1, expiresAt - clock.now());
     try {
       const token = await runtime.confirmations.link(confirmationId, {
         expiresInMs: Math.min(longestLinkMs, Math.ceil(left)),

@@ -30,7 +30,7 @@ export function createTargetSender(target: Target, ports: SenderPorts): SendNoti
   if (target.type === 'email') {
     const send = createSendMail(target);
     const domain = hostOf(target.server);
-    return (notification) => send(toMailMessage(notification, domain));
+    return (notification, delivery) => send(toMailMessage(notification, delivery, domain));
   }
   return createHttpSender(target, ports);
 }
@@ -38,24 +38,21 @@ export function createTargetSender(target: Target, ports: SenderPorts): SendNoti
 function createHttpSender(target: HttpTarget, { source, nowMs, lookup }: SenderPorts): SendNotification {
   const send = createSendJson(target, lookup);
   return (notification, delivery, signal) => {
+    // A receiver sees that an earlier delivery may have arrived, even if it keeps no list of ids.
+    const json = {
+      'content-type': 'application/json; charset=utf-8',
+      'quittance-delivery': String(delivery),
+    };
     switch (target.type) {
       case 'slack':
-        return send(JSON.stringify(toSlackMessage(notification)), json, signal);
+        return send(JSON.stringify(toSlackMessage(notification, delivery)), json, signal);
       case 'teams':
-        return send(JSON.stringify(toTeamsMessage(notification)), json, signal);
+        return send(JSON.stringify(toTeamsMessage(notification, delivery)), json, signal);
       case 'webhook': {
         const body = JSON.stringify(toCloudEvent(notification, source));
         const signature = signWebhook(target.secrets, notification.id, nowMs(), body);
-        const headers = {
-          'content-type': cloudEventType,
-          ...signature,
-          // A receiver sees that an earlier delivery may have arrived, even if it keeps no list of ids.
-          'quittance-delivery': String(delivery),
-        };
-        return send(body, headers, signal);
+        return send(body, { ...json, ...signature, 'content-type': cloudEventType }, signal);
       }
     }
   };
 }
-
-const json = { 'content-type': 'application/json; charset=utf-8' };

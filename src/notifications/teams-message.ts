@@ -4,7 +4,7 @@ import { factsOf, linkLabel, plainPart } from './message-fact.ts';
 import type { Notification } from './notification.ts';
 import { headingOf } from './notification.ts';
 
-export function toTeamsMessage(notification: Notification): JsonObject {
+export function toTeamsMessage(notification: Notification, delivery: number): JsonObject {
   const { url } = notification;
   const plain = (text: string, more: JsonObject): JsonObject => ({
     type: 'RichTextBlock',
@@ -23,7 +23,7 @@ export function toTeamsMessage(notification: Notification): JsonObject {
           body: [
             plain(headingOf(notification), { weight: 'Bolder', size: 'Medium' }),
             plain(notification.text, {}),
-            ...factsOf(notification).map(({ label, value }) =>
+            ...factsOf(notification, delivery).map(({ label, value }) =>
               plain(`${label}: ${value}`, { size: 'Small' }),
             ),
           ],

@@ -27,6 +27,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   separateDuties: true,
   protectedFiles: true,
   holdTimeoutMs: true,
+  quietHours: true,
   repair: true,
   coerce: true,
   successCheck: true,

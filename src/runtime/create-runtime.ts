@@ -2,6 +2,7 @@ import { checkKeys } from '../base/check-keys.ts';
 import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import { createIds, eventIdsFrom } from '../base/ids.ts';
+import { createQuietTimes } from '../base/quiet-hours.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import { createFeed } from '../ledger/feed.ts';
@@ -222,6 +223,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,
     holdTimeoutMs: readHoldTimeout(options.holdTimeoutMs),
+    quietTimes: createQuietTimes(options.quietHours ?? []),
     repair: typeof options.repair === 'function' ? { repair: options.repair, attempts: 2 } : options.repair,
     coerce: options.coerce ?? true,
     successCheck: options.successCheck ?? options.contracts?.successCheck ?? defaultSuccessCheck,

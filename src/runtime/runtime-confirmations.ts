@@ -8,6 +8,7 @@ import { decideConfirmation } from './people/decide-confirmation.ts';
 import type { LinkOptions, LinkUse } from './people/decision-token.ts';
 import { decideByToken, makeDecisionToken } from './people/decision-token.ts';
 import { listConfirmations } from './people/list-confirmations.ts';
+import { remindOf } from './people/remind.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 
 /** The questions of held calls. */
@@ -24,6 +25,12 @@ export interface RuntimeConfirmations {
   /** Decides with the token of a link. The checks are those of `decide`. */
   decideByLink(token: string, use: LinkUse): Promise<ConfirmationView>;
   /**
+   * Records that the question still waits, as `confirmation.reminded`: for the last of these times that has come, and for
+   * times that rules set. Each is recorded once, whatever process asks for it. Times are in milliseconds since 1970, by
+   * the ledger's clock. Returns the next time, or undefined if nothing is left to record.
+   */
+  remind(confirmationId: string, times: readonly number[]): Promise<number | undefined>;
+  /**
    * Announces a decision that is arriving, for example when the head of its request is read. Name the question if it is
    * known already. Questions that this runtime holds do not expire meanwhile, for 10 seconds at most, so that a denial
    * with this `receivedAt` still counts. Call the returned function once the decision was made, refused or given up.
@@ -38,6 +45,7 @@ export function createRuntimeConfirmations(state: RuntimeCore): RuntimeConfirmat
     decide: (confirmationId, decision) => orUnavailable(decideConfirmation(state, confirmationId, decision)),
     link: (confirmationId, options) => orUnavailable(makeDecisionToken(engine, confirmationId, options)),
     decideByLink: (token, use) => orUnavailable(decideByToken(state, token, use)),
+    remind: (confirmationId, times) => orUnavailable(remindOf(engine, confirmationId, times)),
     expect: (confirmationId, receivedAt = engine.ledger.now()) =>
       engine.arriving.note(confirmationId, receivedAt),
   };

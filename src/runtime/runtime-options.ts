@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
+import type { QuietHours } from '../base/quiet-hours.ts';
 import type { RedactionOptions } from '../base/redaction.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
@@ -48,6 +49,11 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
    * hours.
    */
   readonly holdTimeoutMs?: number | 'none';
+  /**
+   * Hours in which no person is expected to answer. Time in them does not count towards the expiry of a held call. The
+   * expiry is decided when the call is held and is stored with it. At most 30 days are added.
+   */
+  readonly quietHours?: readonly QuietHours[];
   /** If true, the person on whose behalf a call is made may not approve it. */
   readonly separateDuties?: boolean;
   /**

@@ -478,6 +478,31 @@ describe('a durable behavior', () => {
     await two.close();
   });
 
+  it('says that a delivery may be a repetition only after a reader that stopped in the middle of one', async () => {
+    const ledger = createMemoryLedger();
+    const said: boolean[] = [];
+    const visit = async (id: string, isInterrupted: boolean): Promise<void> => {
+      const runtime = createRuntime({ tools: [get], ledger });
+      const entered = deferred();
+      const keeper = runtime.events.on({ name: 'keeper', on: 'tool.responded' }, async (_, context) => {
+        said.push(context.mayRepeat);
+        entered.resolve();
+        if (isInterrupted) await new Promise((resolve) => context.signal.addEventListener('abort', resolve));
+      });
+      await runtime.turn({ sessionId: 's' }).call(envelope(id, 'get_it', { id }));
+      await entered.promise;
+      if (!isInterrupted) await keeper.caughtUp();
+      await runtime.close();
+    };
+    await visit('a', false);
+    await visit('b', false);
+    await visit('c', true);
+    expect(said).toEqual([false, false, false]);
+    // It gets the event of c again, then its own.
+    await visit('d', false);
+    expect(said[3]).toBe(true);
+  });
+
   it('gets an event again if a closing runtime interrupted its handling', async () => {
     const ledger = createMemoryLedger();
     const one = createRuntime({ tools: [get], ledger });

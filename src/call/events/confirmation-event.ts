@@ -104,7 +104,7 @@ export type ConfirmationVoted = CallEventOf<
   }
 >;
 
-/** A time that a rule set for an open question has come. Recorded once for each of these times. */
+/** A time that was set for an open question has come. Recorded once for each of these times. */
 export type ConfirmationReminded = CallEventOf<
   'confirmation.reminded',
   {

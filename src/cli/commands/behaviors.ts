@@ -2,6 +2,7 @@ import { isQuittanceError } from '../../base/error.ts';
 import { readStored } from '../../ledger/feed.ts';
 import type { Cursor } from '../../ledger/cursors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { isLeft } from '../../runtime/behaviors/held-cursor.ts';
 import { readAllSizes } from '../../replay/read-all-entries.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { ListedBehavior } from '../behavior-columns.ts';
@@ -106,7 +107,7 @@ async function statusOf(
   ledger: Ledger,
   { holder, ownerId }: Cursor,
 ): Promise<Exclude<ListedBehavior['status'], 'stuck'>> {
-  if (holder === undefined) return 'free';
+  if (holder === undefined || isLeft(holder)) return 'free';
   return ownerId !== undefined && (await ledger.owners.statusOf(ownerId)) !== 'gone' ? 'reading' : 'gone';
 }
 

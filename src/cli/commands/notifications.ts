@@ -62,7 +62,7 @@ export const notificationsCommand: CliCommand = {
 };
 
 async function check(path: string | undefined, given: Given, context: Context): Promise<ExitCode> {
-  const { targets, rules } = loadNotifications(needPath(path), context);
+  const { targets, rules, remindAfterMs, quietHours } = loadNotifications(needPath(path), context);
   for (const { name, type } of targets.values()) {
     const about = rules.filter(({ tell }) => tell.includes(name)).flatMap(({ on }) => on);
     const kinds = [...new Set(about)];
@@ -72,6 +72,13 @@ async function check(path: string | undefined, given: Given, context: Context): 
         `${terminalText(name)} (${type}): ${kinds.length === 0 ? 'no rule tells it anything' : kinds.join(', ')}`,
       );
   }
+  if (given.has('json')) {
+    await context.out.print(safeJson({ remindAfterMs: [...remindAfterMs], quietHours: [...quietHours] }));
+    return exitCodes.good;
+  }
+  for (const ms of remindAfterMs) await context.out.print(`reminder after ${ms / 60_000} minutes`);
+  for (const { from, to, timeZone, days = ['every day'] } of quietHours)
+    await context.out.print(`quiet from ${from} to ${to}, ${days.join(', ')} (${terminalText(timeZone)})`);
   return exitCodes.good;
 }
 

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from '../../base/error.ts';
 import { parseJson } from '../../base/json.ts';
+import type { QuietHours } from '../../base/quiet-hours.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
 import { toolsFromCatalog } from '../../http/tool-catalog.ts';
@@ -41,7 +42,7 @@ export const serveCommand: CliCommand = {
   summary: 'Serve the ledger over HTTP: the console, and an API for programs',
   about: [
     'Listens on this machine only and prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
-    '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger) => createRuntime({ tools, contracts, ledger }).',
+    '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger, { quietHours }) => createRuntime({ tools, contracts, ledger, quietHours }).',
     'Every option can also be an environment variable (--public-url is QUITTANCE_PUBLIC_URL) or a key of the configuration file (public_url). The command line wins over the environment, and the environment over the file. An unknown key in the file is an error.',
   ],
   options: {
@@ -93,7 +94,7 @@ export const serveCommand: CliCommand = {
           ? undefined
           : await loadContracts(paths, (text) => log.write('info', 'contracts', text));
       if (contracts !== undefined) closing.push(() => contracts.close());
-      const runtime = await makeRuntime(given, ledger, contracts);
+      const runtime = await makeRuntime(given, ledger, contracts, settings?.quietHours ?? []);
       const own = [given.text('runtime'), given.text('tools'), notificationsFile, configFile];
       runtime.protectFiles({
         readOnly: own.filter((path) => path !== undefined),
@@ -209,14 +210,15 @@ async function makeRuntime(
   given: Given,
   ledger: Ledger,
   contracts: FileContracts | undefined,
+  quietHours: readonly QuietHours[],
 ): Promise<Runtime> {
   const own = given.text('runtime');
   if (own !== undefined) {
     needFile(own, 'quittance serve --runtime runtime.mjs');
-    return loadRuntime(own, ledger);
+    return loadRuntime(own, ledger, { quietHours });
   }
   const tools = readTools(given.text('tools'));
-  return createRuntime({ tools, ledger, ...(contracts !== undefined && { contracts }) });
+  return createRuntime({ tools, ledger, quietHours, ...(contracts !== undefined && { contracts }) });
 }
 
 function spanOf(given: Given, name: string, byDefault: number): number {

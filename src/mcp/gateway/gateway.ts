@@ -2,6 +2,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Ids } from '../../base/ids.ts';
 import { createIds } from '../../base/ids.ts';
+import type { QuietHours } from '../../base/quiet-hours.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
@@ -33,6 +34,8 @@ export type GatewayOptions = {
   readonly config: GatewayConfig;
   readonly ledger: Ledger;
   readonly contracts?: LoadedContracts;
+  /** As in `createRuntime`. */
+  readonly quietHours?: readonly QuietHours[];
   /** What people answered about tools. Without it, only tools that nothing is known about ask. */
   readonly reviews?: ToolReviews;
   /** Takes the reports of the gateway for other processes, such as `quittance serve`. */
@@ -128,6 +131,7 @@ export class Gateway {
     this.catalog = new ToolCatalog({
       ledger,
       contracts,
+      quietHours: options.quietHours ?? [],
       names: this.names,
       reviews: options.reviews,
       observe: config.observe,

@@ -7,6 +7,7 @@
  *    of a changed tool, so new texts do not reach a model before a person.
  */
 import { isQuittanceError } from '../../base/error.ts';
+import type { QuietHours } from '../../base/quiet-hours.ts';
 import { contractsFromMultiple } from '../../contracts/from-multiple.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -39,6 +40,7 @@ export type CatalogTool = {
 export type CatalogOptions = {
   readonly ledger: Ledger;
   readonly contracts: LoadedContracts | undefined;
+  readonly quietHours: readonly QuietHours[];
   readonly names: ServerNames;
   /** The answers of people. Without them, only tools that nothing is known about ask. */
   readonly reviews: ToolReviews | undefined;
@@ -169,11 +171,12 @@ export class ToolCatalog {
   }
 
   #createRuntime(): Runtime {
-    const { ledger, observe } = this.#options;
+    const { ledger, observe, quietHours } = this.#options;
     return createRuntimeOn({
       tools: [...this.#tools.values()].map(({ tool }) => tool),
       ledger,
       contracts: this.#contracts,
+      quietHours,
       ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
     });
   }

@@ -45,6 +45,8 @@ export class BehaviorReader {
    * Until the first end is stored here, an event may be the one that the last reader of the cursor was at.
    */
   #mayRepeat = false;
+  /** Set while an event is delivered, until its end is stored. */
+  #isDelivering = false;
   /** Failures in a row. */
   #trouble = 0;
   /** The error that stops it, once the host has the report. */
@@ -157,12 +159,12 @@ export class BehaviorReader {
     // If its cursor was deleted meanwhile, it continues from its current position.
     const position = await this.#cursor.take(this.#position ?? startAfter, this.#stop.signal);
     if (position !== undefined) this.#wake(position);
-    this.#mayRepeat = true;
+    this.#mayRepeat ||= this.#cursor.tookOver || this.#isDelivering;
     return position !== undefined;
   }
 
   async #letGo(): Promise<void> {
-    if (this.#position !== undefined) await this.#cursor?.letGo(this.#position);
+    if (this.#position !== undefined) await this.#cursor?.letGo(this.#position, this.#isDelivering);
     this.#wakeWaiters();
   }
 
@@ -207,6 +209,7 @@ export class BehaviorReader {
         if (!heard) ended = await this.#cursor?.poisonedBy(entry.position);
         if (this.#cursor?.isLost === true) return false;
         heard = true;
+        this.#isDelivering = true;
         handled.push(
           ...(ended === undefined ? await this.#deliver(delivery) : [this.#giveUp(delivery, ended)]),
         );
@@ -217,6 +220,7 @@ export class BehaviorReader {
     if (handled.length > 0) {
       if (!(await this.#keep(handled, entry))) return false;
     } else if (heard) this.#cursor?.note(entry.position);
+    this.#isDelivering = false;
     this.#reach(entry.position);
     return this.#cursor?.isLost !== true;
   }

@@ -45,6 +45,7 @@ export class HeldCursor {
   /** Pending while the ledger stores a move. */
   #moving: Promise<void> | undefined;
   #isLost = true;
+  #tookOver = false;
 
   constructor(engine: Engine, name: string) {
     this.#engine = engine;
@@ -56,6 +57,11 @@ export class HeldCursor {
   /** Does another reader hold the cursor? */
   get isLost(): boolean {
     return this.#isLost;
+  }
+
+  /** Did the last reader stop in the middle of a delivery, as far as its end is known? */
+  get tookOver(): boolean {
+    return this.#tookOver;
   }
 
   /** The position, once this reader holds it. Undefined if aborted. */
@@ -70,13 +76,14 @@ export class HeldCursor {
         known.holder !== holder &&
         known.ownerId !== undefined &&
         (await ledger.owners.statusOf(known.ownerId)) === 'gone';
-      const instead = isGone ? known.holder : undefined;
+      const instead = isGone || isLeft(known?.holder) ? known?.holder : undefined;
       const cursor = await ledger.cursors.take({ name, holder, instead, startAfter });
       if (cursor.holder === holder) {
         this.#kept = cursor.position;
         this.#toKeep = cursor.position;
         this.#isLost = false;
-        this.#suspects = instead === undefined ? 0 : mostSuspects;
+        this.#tookOver = instead !== undefined;
+        this.#suspects = isGone ? mostSuspects : 0;
         this.#suspicion = instead === undefined ? undefined : readSuspicion(instead);
         return cursor.position;
       }
@@ -136,11 +143,15 @@ export class HeldCursor {
     await this.#moving;
   }
 
-  /** Releases it for the next reader. */
-  async letGo(position: number): Promise<void> {
+  /** Releases it for the next reader, which learns from a mark if this one stopped in the middle of a delivery. */
+  async letGo(position: number, isDelivering: boolean): Promise<void> {
     try {
       await this.keep(position);
-      await this.#engine.ledger.cursors.release(this.#name, this.#holder);
+      const { cursors } = this.#engine.ledger;
+      const [name, instead] = [this.#name, this.#holder];
+      if (isDelivering)
+        await cursors.take({ name, holder: `${this.#reader}${leftMark}`, instead, startAfter: position });
+      else await cursors.release(name, instead);
     } catch {
       // The next reader finds that this owner is gone.
     }
@@ -162,6 +173,10 @@ export class HeldCursor {
 
 /** Never part of a name from `ids.secret`. */
 const separator = '@';
+const leftMark = `${separator}left`;
+
+/** Did its holder stop in the middle of a delivery and leave the cursor to the next reader? */
+export const isLeft = (holder: string | undefined): boolean => holder?.endsWith(leftMark) === true;
 
 function readSuspicion(holder: string): Suspicion | undefined {
   const [, position, times] = holder.split(separator).map(Number);

@@ -56,7 +56,7 @@ export interface BehaviorContext {
   readonly attempt: number;
   /**
    * The event may have been delivered before, to a reader that stopped before its end was stored. Effects outside may
-   * then be a repetition. Never false for a repetition; it may be true for a first delivery after a start.
+   * then be a repetition. Never false for a repetition; it may be true for a first delivery after a crash.
    */
   readonly mayRepeat: boolean;
   /** Aborted when its time is up or the runtime closes. */

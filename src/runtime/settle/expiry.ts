@@ -12,16 +12,16 @@ export type Expiry = {
 };
 
 /**
- * The earliest expiry of all asks and of the preview; those without an expiry do not extend it. After the
- * expiry the call runs only if every ask says `allow`.
+ * The earliest expiry of all asks and of the preview; those without an expiry do not extend it. Quiet hours extend the
+ * time for people, not the life of a preview. After the expiry the call runs only if every ask says `allow`.
  */
 export function expiryOf(live: AcceptedCall, asks: readonly Ask[]): Expiry {
   const now = live.engine.ledger.now();
   const preview = live.journal.call?.preview?.expiresAt;
-  const { holdTimeoutMs } = live.engine;
+  const { holdTimeoutMs, quietTimes } = live.engine;
   const limits = asks.flatMap(({ timeoutSeconds }) => {
     const afterMs = timeoutSeconds === undefined ? holdTimeoutMs : timeoutSeconds * 1_000;
-    return afterMs === undefined ? [] : [now + afterMs];
+    return afterMs === undefined ? [] : [quietTimes.addWakingTime(now, afterMs)];
   });
   if (preview !== undefined) limits.push(preview);
   return {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
+import type { QuietTimes } from '../../base/quiet-hours.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Seal } from '../../ledger/seal.ts';
@@ -55,6 +56,7 @@ export type Engine = {
   readonly mayGrant: MayGrant | undefined;
   readonly separateDuties: boolean;
   readonly holdTimeoutMs: number | undefined;
+  readonly quietTimes: QuietTimes;
   readonly repair: Repairer | undefined;
   readonly coerce: boolean;
   readonly successCheck: SuccessCheck;

@@ -1,0 +1,104 @@
+/** `quittance notifications`: the file, a test message, and the list of deliveries. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRuntime, defineTool } from 'quittance';
+import { openLedger } from 'quittance/ledger';
+import { readNotifications, startNotifications } from 'quittance/notifications';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { runProgramHere } from '../run-program.ts';
+import type { Receiver } from './receiver.ts';
+import { openReceiver } from './receiver.ts';
+
+let folder: string;
+let receiver: Receiver;
+let file: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'quittance-notifications-cli-'));
+  receiver = await openReceiver();
+  file = join(folder, 'notifications.yaml');
+  writeFileSync(
+    file,
+    `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  ops: { type: slack, url: '\${CHAT}', allowPrivate: true }
+  idle: { type: slack, url: 'https://chat.example/x' }
+rules:
+  - { on: [held, reminder], tell: [ops] }
+reminders: [30m]
+quietHours:
+  - { from: '22:00', to: '07:00', timeZone: Europe/Berlin }
+`,
+  );
+});
+afterAll(async () => {
+  await receiver.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = (args: readonly string[]) =>
+  runProgramHere(['notifications', ...args], { env: { CHAT: receiver.url } });
+
+it('check lists targets, reminders and quiet hours', async () => {
+  expect(await run(['check', file])).toMatchObject({
+    code: 0,
+    out: `ops (slack): held, reminder
+idle (slack): no rule tells it anything
+reminder after 30 minutes
+quiet from 22:00 to 07:00, every day (Europe/Berlin)
+`,
+  });
+  const { code, err } = await runProgramHere(['notifications', 'check', file], { env: {} });
+  expect(code).toBe(2);
+  expect(err).toContain('CHAT is not set');
+});
+
+it('send sends a test message, and says what the target answered', async () => {
+  expect(await run(['send', file, 'ops'])).toMatchObject({ code: 0, err: '' });
+  expect((await receiver.waitFor(1))[0]?.body).toContain('This is a test message. No call waits.');
+  receiver.answerWith(404);
+  const { code, err } = await run(['send', file, 'ops']);
+  expect(code).toBe(1);
+  expect(err).toContain('ops did not take the message: status 404');
+});
+
+it('log lists deliveries, and with --undelivered only what did not arrive', async () => {
+  const path = join(folder, 'ledger.db');
+  const ledger = await openLedger(path);
+  const pay = defineTool({ name: 'pay', mode: 'local', run: () => 1 });
+  const runtime = createRuntime({ tools: [pay], ledger });
+  const settings = readNotifications(
+    `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  ops: { type: slack, url: '${receiver.url}', allowPrivate: true }
+rules:
+  - { on: [held], tell: [ops] }`,
+    'n.yaml',
+    () => undefined,
+  );
+  const notifications = startNotifications({ runtime, settings });
+  receiver.answerWith(200, 410);
+  const turn = runtime.turn({ sessionId: 's' });
+  for (const id of ['a', 'b']) {
+    const before = receiver.received.length;
+    void turn.call({ id, name: 'pay', arguments: { id } }).catch(() => undefined);
+    await receiver.waitFor(before + 1);
+  }
+  await eventually(async () =>
+    expect((await runtime.events.list({ sessionId: 's' })).map(({ type }) => type as string)).toContain(
+      'notification.undelivered',
+    ),
+  );
+  await notifications.close();
+  await runtime.close();
+  await ledger.close();
+  const { out } = await run(['log', '--ledger', path]);
+  expect(out).toMatch(
+    /sent {2}ops {2}held {2}s\/a {2}status 200\n.*undelivered {2}ops {2}held {2}s\/b {2}status 410\n$/,
+  );
+  const { out: dead } = await run(['log', '--ledger', path, '--undelivered', '--json']);
+  expect(JSON.parse(dead)).toMatchObject({ what: 'undelivered', callId: 'b', problem: 'status 410' });
+});
