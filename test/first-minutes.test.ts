@@ -14,7 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Job } from 'quittance/http';
@@ -142,62 +143,60 @@ describe('the package, installed in an empty folder', () => {
     expect(stdout).toBe('1,1,1,1,1\n');
   });
 
-  it('writes a project that runs, with a ledger that verifies', async () => {
+  it('writes a project that runs, with types, a test and a ledger that verifies', async () => {
     const home = join(folder, 'home');
-    const made = await quittance(['init'], home);
-    expect(made.stdout).toContain('node agent.mjs');
-    expect(readdirSync(home)).toEqual(
-      expect.arrayContaining([
-        '.gitignore',
-        '.quittance',
-        'agent.mjs',
-        'contracts.yaml',
-        'package.json',
-        'quittance.mjs',
-        'workspace',
-      ]),
+    const made = await quittance(
+      ['init', '--framework', 'none', '--store', 'sqlite', '--rules', 'block'],
+      home,
     );
-    const ran = await run(process.execPath, ['agent.mjs'], {
-      cwd: home,
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
-    expect(ran.stdout).toMatch(/^900 ToolExecutionResult/m);
-    expect(ran.stdout).toMatch(/^90000 ToolDenied A refund of 90000 cents needs a person\./m);
+    expect(made.stdout).toMatch(/^npm start$/m);
+    for (const file of ['.gitignore', 'agent.test.ts', 'contracts.yaml', 'package.json', 'workspace'])
+      expect(readdirSync(home)).toContain(file);
+    const node = (...args: readonly string[]) =>
+      run(process.execPath, args, { cwd: home, env: { PATH: process.env['PATH'], NODE_OPTIONS: '' } });
+    // What `npm install` adds.
+    for (const name of ['zod', '@types/node', 'undici-types', 'typescript'])
+      if (!existsSync(join(home, 'node_modules', name))) {
+        mkdirSync(dirname(join(home, 'node_modules', name)), { recursive: true });
+        symlinkSync(join(root, 'node_modules', name), join(home, 'node_modules', name));
+      }
+    // Against the declarations of the package.
+    const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
+    expect(await node(tsc)).toMatchObject({ stdout: '' });
+    expect((await node('--test')).stdout).toMatch(/^. pass 1$/m);
+    const ran = await node('main.ts');
+    expect(ran.stdout).toMatch(/^call_1 completed/m);
+    expect(ran.stdout).toMatch(/^call_2 blocked large-refunds$/m);
     expect((await quittance(['calls'], home)).stdout).toContain('policy.contract');
     expect((await quittance(['verify'], home)).stdout).toMatch(/The ledger is intact/);
-    await expect(quittance(['init'], home)).rejects.toMatchObject({ code: 2 });
-    // The first thing people change.
+    await expect(quittance(['init', '--yes'], home)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/would overwrite .*agent\.ts/),
+    });
+    // The first thing people change. The agent then waits for a person.
     const rules = join(home, 'contracts.yaml');
     writeFileSync(rules, readFileSync(rules, 'utf8').replace('action: block', 'action: ask'));
-    const asked = await run(process.execPath, ['agent.mjs'], {
-      cwd: home,
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
-    expect(asked).toMatchObject({ stdout: expect.stringMatching(/^90000 awaits approval/m), stderr: '' });
-    expect((await quittance(['pending'], home)).stdout).toContain('call_90000');
+    const asking = node('main.ts');
+    let pending = '';
+    const read = async (): Promise<string> =>
+      (pending = (await quittance(['pending', '--json'], home)).stdout);
+    await expect.poll(read).not.toBe('');
+    const { confirmationId, inputDigest } = JSON.parse(pending) as Record<string, string>;
+    await quittance(['approve', `${confirmationId}`, '--by', 'Ada', '--digest', `${inputDigest}`], home);
+    expect((await asking).stdout).toMatch(/call_2 awaits approval(?:.|\n)*^call_2 completed Ada$/m);
   });
 
-  it('adds files to an existing project, says what is missing, and changes nothing', async () => {
-    const [home, file] = [join(folder, 'home', 'there already'), join(folder, 'home', 'no-folder')];
-    mkdirSync(home);
-    writeFileSync(join(home, 'package.json'), '{}');
-    writeFileSync(join(home, '.gitignore'), 'dist\n');
-    const made = await quittance(['init', 'there already'], join(folder, 'home'));
-    expect(made.stdout).toContain("cd 'there already'\necho '.quittance/' >> .gitignore\nnode agent.mjs");
-    expect(readFileSync(join(home, 'package.json'), 'utf8')).toBe('{}');
-    expect(readFileSync(join(home, '.gitignore'), 'utf8')).toBe('dist\n');
-    await expect(quittance(['init'], home)).rejects.toMatchObject({
-      stderr: expect.stringMatching(/would overwrite quittance\.mjs, agent\.mjs, contracts\.yaml/),
-    });
-    writeFileSync(file, '');
+  it('says what is in the way of a new folder', async () => {
+    const home = join(folder, 'home');
+    writeFileSync(join(home, 'no-folder'), '');
     for (const args of [
-      ['init', 'no-folder'],
+      ['init', 'no-folder', '--yes'],
       ['demo', '--ledger', 'no-folder/shop.db', '--port', '0', '--no-open'],
     ])
-      await expect(quittance(args, join(folder, 'home'))).rejects.toMatchObject({
+      await expect(quittance(args, home)).rejects.toMatchObject({
         code: 3,
         stderr: expect.stringMatching(
-          /Cannot write to the folder .*no-folder: a file .*\n {2}try: quittance/,
+          /Cannot write to the folder .*no-folder.*: a file .*\n {2}try: quittance/,
         ),
       });
   });

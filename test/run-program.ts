@@ -8,7 +8,16 @@ import { withoutProgress } from './run-cli.ts';
 /** Runs in another folder take turns: a process is in one folder only. */
 export async function runProgramHere(
   args: readonly string[],
-  { cwd, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  {
+    cwd,
+    env = {},
+    readLine,
+  }: {
+    readonly cwd?: string;
+    readonly env?: Readonly<Record<string, string>>;
+    /** The person at the terminal, if there is one. */
+    readonly readLine?: (prompt: string) => Promise<string | undefined>;
+  } = {},
 ): Promise<Ran> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const before = process.cwd();
@@ -17,10 +26,12 @@ export async function runProgramHere(
   if (cwd !== undefined) process.chdir(cwd);
   try {
     const [code, out, err] = await Promise.all([
-      runProgram({ args, env, stdout, stderr, signal: new AbortController().signal }).finally(() => {
-        stdout.end();
-        stderr.end();
-      }),
+      runProgram({ args, env, stdout, stderr, signal: new AbortController().signal, readLine }).finally(
+        () => {
+          stdout.end();
+          stderr.end();
+        },
+      ),
       text(stdout),
       text(stderr),
     ]);

@@ -7,17 +7,25 @@ export async function askAtTerminal(
   output: NodeJS.WritableStream,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const answer = await readTerminalLine(`${question} [y/N] `, input, output, signal);
+  return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+}
+
+/** Reads a line. Undefined at the end of the input, or if the program is stopped. */
+export async function readTerminalLine(
+  prompt: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  signal: AbortSignal,
+): Promise<string | undefined> {
   // The terminal splits the lines itself, so that Ctrl-C still stops the program.
   const lines = createInterface({ input, output, terminal: false });
   const ended = new AbortController();
   lines.once('close', () => ended.abort());
   try {
-    const answer = await lines.question(`${question} [y/N] `, {
-      signal: AbortSignal.any([signal, ended.signal]),
-    });
-    return /^y(?:es)?$/i.test(answer.trim());
+    return await lines.question(prompt, { signal: AbortSignal.any([signal, ended.signal]) });
   } catch {
-    return false;
+    return undefined;
   } finally {
     lines.close();
   }

@@ -62,6 +62,8 @@ export interface Context {
   ) => Promise<Result>;
   /** Asks the person at the terminal; undefined without a terminal. Only a yes approves. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
+  /** Reads a line that the person types after the prompt; undefined without a terminal. Undefined if they stopped. */
+  readonly readLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
   /** URL of the selected ledger, for code that opens it in another thread. With `make`, the ledger need not exist. */
   readonly ledgerUrl: (given: Given, access?: 'make') => string;
   /** Name of the user who runs the command, from the operating system. */

@@ -4,7 +4,7 @@ import { readMeantOptions } from './meant-options.ts';
 import { isQuittanceError } from '../base/error.ts';
 import { hideUrlPasswords } from '../store/ledger-url.ts';
 import { openWithKey } from '../store/open-ledger.ts';
-import { askAtTerminal } from './ask-at-terminal.ts';
+import { askAtTerminal, readTerminalLine } from './ask-at-terminal.ts';
 import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
@@ -31,6 +31,7 @@ export type Surroundings = {
   readonly signal: AbortSignal;
   /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask?: Context['ask'];
+  readonly readLine?: Context['readLine'];
   readonly endNow?: Context['endNow'];
 };
 
@@ -41,10 +42,15 @@ export async function run(): Promise<void> {
   // Other users of the machine can list the arguments of a process.
   if (argv.some((word) => hideUrlPasswords(word) !== word)) process.title = 'quittance';
   const { signal } = stop;
-  const ask: Context['ask'] =
-    stdin.isTTY && stdout.isTTY ? (question) => askAtTerminal(question, stdin, stdout, signal) : undefined;
+  const hasPerson = stdin.isTTY && stdout.isTTY;
+  const ask: Context['ask'] = hasPerson
+    ? (question) => askAtTerminal(question, stdin, stdout, signal)
+    : undefined;
+  const readLine: Context['readLine'] = hasPerson
+    ? (prompt) => readTerminalLine(prompt, stdin, stdout, signal)
+    : undefined;
   const endNow: Context['endNow'] = (code) => process.exit(stoppedBy() ?? code);
-  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask, endNow });
+  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask, readLine, endNow });
   process.exitCode = stoppedBy() ?? code;
 }
 
@@ -56,6 +62,7 @@ export async function runProgram({
   stderr,
   signal,
   ask,
+  readLine,
   endNow,
 }: Surroundings): Promise<ExitCode> {
   const out = createTerminal(stdout, env, signal);
@@ -67,6 +74,7 @@ export async function runProgram({
     version: readVersion(),
     now: () => Date.now(),
     ask,
+    readLine,
     ledgerUrl: (given, access) =>
       findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
     userName: env['USER'] || env['USERNAME'] || 'local',

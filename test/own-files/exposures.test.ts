@@ -109,7 +109,7 @@ describe('quittance contracts check', () => {
   });
 
   test('gives no warning for a project made by `quittance init`', async () => {
-    await runProgramHere(['init', 'fresh'], { cwd: root });
+    await runProgramHere(['init', '--yes', 'fresh'], { cwd: root });
     const cwd = join(root, 'fresh');
     const checked = await runProgramHere(['contracts', 'check', 'contracts.yaml', '--strict'], { cwd });
     expect(checked).toMatchObject({ code: 0 });

@@ -228,17 +228,17 @@ describe('which files are protected', () => {
         defineTool({ name: 'set_file', description: 'x', input: { type: 'object' }, run: () => 'ran' }),
       ],
       ledger: createMemoryLedger(),
-      protectedFiles: { sealed: [join(root, 'secrets')], readOnly: [join(root, 'quittance.mjs')] },
+      protectedFiles: { sealed: [join(root, 'secrets')], readOnly: [join(root, 'quittance.ts')] },
     });
     const turn = runtime.turn({ sessionId: 's' });
     const call = (id: string, name: 'get_file' | 'set_file', path: string) =>
       turn.call({ id, name, arguments: { path: join(root, path) } });
     expect(await call('1', 'get_file', 'secrets/key')).toMatchObject(refused);
-    expect(await call('2', 'get_file', 'quittance.mjs')).toMatchObject({ output: 'ran' });
-    expect(await call('3', 'set_file', 'quittance.mjs')).toMatchObject(refused);
-    expect(await call('4', 'set_file', 'later.mjs')).toMatchObject({ output: 'ran' });
-    runtime.protectFiles({ readOnly: [join(root, 'later.mjs')] });
-    expect(await call('5', 'set_file', 'later.mjs')).toMatchObject(refused);
+    expect(await call('2', 'get_file', 'quittance.ts')).toMatchObject({ output: 'ran' });
+    expect(await call('3', 'set_file', 'quittance.ts')).toMatchObject(refused);
+    expect(await call('4', 'set_file', 'later.ts')).toMatchObject({ output: 'ran' });
+    runtime.protectFiles({ readOnly: [join(root, 'later.ts')] });
+    expect(await call('5', 'set_file', 'later.ts')).toMatchObject(refused);
     await runtime.close();
     await close();
   });

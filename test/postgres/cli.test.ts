@@ -81,7 +81,7 @@ const table: Readonly<Record<string, Row>> = {
       ['notifications', 'log', '--json'],
     ],
   },
-  init: { kind: 'none', why: 'creates a project with a file' },
+  init: { kind: 'none', why: 'creates a project and opens no ledger' },
   calls: {
     kind: 'compared',
     lines: [

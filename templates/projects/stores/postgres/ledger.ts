@@ -1,0 +1,13 @@
+/** Where calls are recorded: a PostgreSQL server, for processes on any number of machines. */
+import { openLedger } from 'quittance/ledger';
+import type { Ledger } from 'quittance/store';
+
+export async function openProjectLedger(): Promise<Ledger> {
+  const url = process.env['QUITTANCE_LEDGER'];
+  if (url === undefined || url === '')
+    throw new Error(
+      'QUITTANCE_LEDGER is not set. Set it to the URL of your database, for example ' +
+        'postgres://app@localhost/agents, or write it into the file .env.',
+    );
+  return openLedger(url);
+}
