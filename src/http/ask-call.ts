@@ -108,14 +108,14 @@ const settleMs = 2_000;
 async function takeUp(
   service: Service,
   actor: Actor,
-  { worker, leaseMs, requestId, reclaim, call: request }: NewCall,
+  { worker, leaseMs, claim: mayClaim = true, requestId, reclaim, call: request }: NewCall,
   call: Call,
   /** For a request that this server does not know: it may read only the call it asks for. */
   unknown?: string,
 ): Promise<CallAnswer | undefined> {
   const { runtime, askedCalls } = service;
   const { sessionId, callId, toolName } = call;
-  if (call.settled !== undefined || !isHandoff(call)) return standing(call);
+  if (call.settled !== undefined || !isHandoff(call) || !mayClaim) return standing(call);
   const name = workerName(actor, worker);
   try {
     const claim = await runtime.handoffs.claim(

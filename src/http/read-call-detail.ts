@@ -1,5 +1,6 @@
 /** Everything the ledger has about one call, redacted. Sealed values stay sealed. */
 import { QuittanceError } from '../base/error.ts';
+import { isJsonObject } from '../base/json.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
@@ -81,6 +82,12 @@ export function relatedTo(call: Call): readonly RelatedCall[] {
   // The gate names the earlier call in its words for the model, and nowhere else.
   if (settled?.outcome.type === 'ToolDenied' && settled.outcome.code === 'call.duplicate')
     add('duplicate_of', /^Call (.+) of this turn did the same/s.exec(settled.outcome.details)?.[1]);
+  const repeated = call.attrs?.['repeats'];
+  if (isJsonObject(repeated)) {
+    const { session_id: session, call_id: id } = repeated;
+    if (typeof session === 'string' && typeof id === 'string')
+      found.push({ how: 'repeats', sessionId: session, callId: id });
+  }
   return found;
 }
 

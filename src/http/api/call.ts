@@ -84,7 +84,7 @@ export type CallDetail = {
   readonly equivalents: { readonly cli: string; readonly curl: string };
 };
 export type RelatedCall = {
-  readonly how: 'caused_by' | 'copied_from' | 'undone_by' | 'undoes' | 'duplicate_of';
+  readonly how: 'caused_by' | 'copied_from' | 'undone_by' | 'undoes' | 'duplicate_of' | 'repeats';
   readonly sessionId: string;
   readonly callId: string;
 };
@@ -113,6 +113,8 @@ export type NewCall = {
   /** The worker that runs the call, if the tool is handed off. The default is the name of the token. */
   readonly worker?: WorkerName;
   readonly leaseMs?: PositiveInteger;
+  /** False: a tool that is handed off waits for another worker. The default is true. */
+  readonly claim?: boolean;
   /** Send a new one with each request. It lets the client claim the call again if the answer is lost. */
   readonly requestId?: RequestId;
   /**

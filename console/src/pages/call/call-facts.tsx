@@ -1,6 +1,7 @@
 import { hasPolicy, isApproval } from '../../../../src/call/quorum.ts';
 import type { ReactNode } from 'react';
-import { describeDecider, describeIdentity } from '../../../../src/call/describe-identity.ts';
+import { describeDecider, describeIdentity, describePerson } from '../../../../src/call/describe-identity.ts';
+import type { Identity } from '../../../../src/call/identity.ts';
 import type { CallDetail, RelatedCall } from '../../../../src/http/api/call.ts';
 import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -54,7 +55,7 @@ export function CallFacts({
         <ForeignText key="model" text={[provenance.provider, provenance.model].filter(Boolean).join(' ')} />
       ),
     ],
-    ['Requested by', call.askedBy && <ForeignText key="asked" text={describeIdentity(call.askedBy)} />],
+    ['Requested by', call.askedBy && <ForeignText key="asked" text={describeRequester(call.askedBy)} />],
     ['Requested', formatTime(call.requestedAt)],
     ['Settled', call.settled && formatTime(call.settled.at)],
     [
@@ -98,6 +99,11 @@ export function CallFacts({
   );
 }
 
+const describeRequester = (by: Identity): string =>
+  'name' in by && by.name !== undefined
+    ? describePerson({ name: by.name, identity: by })
+    : describeIdentity(by);
+
 /** The people whose approvals count so far, if a rule needs several. */
 function describeApprovals({ confirmation }: CallDetail['call']): string {
   if (confirmation === undefined || !hasPolicy(confirmation.asks)) return '';
@@ -122,6 +128,7 @@ const relations: { readonly [How in RelatedCall['how']]: string } = {
   undone_by: 'Undone by',
   undoes: 'Undoes',
   duplicate_of: 'Duplicate of',
+  repeats: 'Repeats',
 };
 
 /** Related calls, and the event that caused this one. */

@@ -10,6 +10,8 @@ import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
 import { addressOf } from '../../route.ts';
+import { toRepeated, toRepeatInput } from '../../run-call/repeat-input.ts';
+import { RunButton } from '../../run-call/run-button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
@@ -139,6 +141,10 @@ function CallHead({ detail, reload }: Detail & { readonly reload: () => void }):
         </>
       }
     >
+      <RunButton
+        label="Run again…"
+        request={{ toolName: call.toolName, ...toRepeatInput(call), repeats: toRepeated(call) }}
+      />
       <UndoButton detail={detail} onDone={reload} />
     </PageHead>
   );

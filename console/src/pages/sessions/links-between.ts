@@ -29,4 +29,5 @@ export const relationWords: { readonly [How in RelatedCall['how']]: string } = {
   undone_by: 'undone by',
   undoes: 'undoes',
   duplicate_of: 'duplicate of',
+  repeats: 'repeats',
 };

@@ -5,6 +5,7 @@ import { toolModeTreatments } from '../../../../src/tool/mode.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
+import { RunButton } from '../../run-call/run-button.tsx';
 import '../../styles/overview.css';
 import '../../charts/charts.css';
 import '../../styles/tools.css';
@@ -36,6 +37,7 @@ export default function ToolPage({ toolName }: { readonly toolName: string }): R
         title={<ForeignId id={toolName} />}
         about={data?.tool.description !== undefined && <ForeignText text={data.tool.description} />}
       >
+        <RunButton label="Run…" request={{ toolName, input: {}, missing: [], repeats: undefined }} />
         <Link className="button" to={addressOf(['contracts', 'try'], { tool: toolName })}>
           Test the rules
         </Link>
