@@ -11,11 +11,12 @@
  *    file decides whether they were committed.
  * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
  */
+import { CachedSessions, measuredLimits, type VersionLimits } from './cached-sessions.ts';
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
 import { damagedIndexError, EntryIndex } from './entry-index.ts';
-import { toHead, type SessionHead, type SessionRow } from './session-head.ts';
+import type { SessionHead } from './session-head.ts';
 import { ReadSnapshot } from './read-snapshot.ts';
-import { fromSqlText, toSqlText } from './sql-text.ts';
+import { fromSqlText } from './sql-text.ts';
 import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
 
 /** An entry of the writer thread. */
@@ -30,10 +31,6 @@ export type AdoptedEntry = {
 
 type State = { readonly indexed: number; readonly removals: number };
 
-const mostSessions = 4_096;
-/** Versions cached per session, and in all: a call known not to exist need not be looked up. */
-export type VersionLimits = { readonly ofSession: number; readonly inAll: number };
-const measuredLimits: VersionLimits = { ofSession: 16_384, inAll: 262_144 };
 /** If more entries were indexed before they were read here, it is quicker to begin anew. */
 const mostMissed = 1_024;
 
@@ -41,28 +38,18 @@ export class Heads {
   readonly #dataVersion: Statement<number>;
   readonly #state: Statement<State>;
   readonly #after: Statement<TailEntry>;
-  readonly #byName: Statement<SessionRow>;
-  readonly #byNumber: Statement<SessionRow>;
-  readonly #newSession: Statement<number>;
-  readonly #allHeads: Statement<SessionRow>;
-  readonly #countListed: Statement<number>;
   readonly #anyUnsettled: Statement<number>;
   readonly #setHead: Statement<never>;
 
   readonly #snapshot: ReadSnapshot;
   readonly #index: EntryIndex;
   readonly #longestTail: number;
-  readonly #limits: VersionLimits;
-  readonly #sessions = new Map<string, SessionHead>();
-  readonly #sessionsByNumber = new Map<number, SessionHead>();
+  readonly #sessions: CachedSessions;
   #seen = -1;
   #removals = -1;
   #position = 0;
   #tailLength = 0;
-  #versions = 0;
   #hasUnsettled: boolean | undefined;
-  /** Number of listed sessions, once requested. */
-  #listed: number | undefined;
   #isFresh = false;
   #isCurrent = false;
   #adoptMore: (() => void) | undefined;
@@ -79,7 +66,7 @@ export class Heads {
   /** `longestTail`: number of entries after which the tail is written to the index. */
   constructor(database: Database, longestTail: number, limits: VersionLimits = measuredLimits) {
     this.#longestTail = longestTail;
-    this.#limits = limits;
+    this.#sessions = new CachedSessions(database, limits);
     this.#snapshot = new ReadSnapshot(database);
     this.#index = new EntryIndex(database);
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
@@ -88,12 +75,6 @@ export class Heads {
       database,
       'SELECT position, session, sequence, call, version, text, hash FROM entries WHERE position > ? ORDER BY position',
     );
-    const session = 'SELECT session, name, sequence, hash FROM sessions';
-    this.#byName = prepareRow(database, `${session} WHERE name = ?`);
-    this.#byNumber = prepareRow(database, `${session} WHERE session = ?`);
-    this.#allHeads = prepareRow(database, `${session} WHERE sequence > 0`);
-    this.#countListed = prepareValue(database, 'SELECT count(*) FROM sessions WHERE sequence > 0');
-    this.#newSession = prepareValue(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
     this.#anyUnsettled = prepareValue(database, 'SELECT EXISTS (SELECT 1 FROM unsettled)');
     this.#setHead = prepareRow(database, 'UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?');
   }
@@ -141,7 +122,7 @@ export class Heads {
 
   /** Is it remembered that the session has no such call? Reads nothing. */
   isKnownAbsent(sessionId: string, callId: string): boolean {
-    const head = this.#sessions.get(sessionId);
+    const head = this.#sessions.knownByName(sessionId);
     if (head === undefined || !this.#isEndChecked || this.#damage !== undefined) return false;
     return (head.versions.get(callId) ?? (head.knowsAll ? 0 : 1)) === 0;
   }
@@ -154,7 +135,7 @@ export class Heads {
 
   /** For writers, inside the transaction. Returns whether another process has written since the last call. */
   refreshNow(): boolean {
-    if (this.#sessions.size > 2 * mostSessions) this.forget();
+    if (this.#sessions.areTooMany) this.forget();
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
     const state = this.#state.get();
@@ -173,7 +154,7 @@ export class Heads {
       this.#index.end = indexed;
       this.#removals = removals;
       this.#position = indexed;
-      this.#listed = undefined;
+      this.#sessions.countAgain();
       this.#damage = undefined;
       this.#isEndChecked = false;
     }
@@ -186,7 +167,7 @@ export class Heads {
 
   #readTail(): void {
     for (const entry of this.#after.iterate(this.#position)) {
-      const head = this.#headOf(entry.session);
+      const head = this.#sessions.findByNumber(entry.session);
       if (head === undefined) {
         this.#damage ??= `the entry at position ${entry.position}, whose session has no row`;
         this.#position = entry.position;
@@ -229,13 +210,13 @@ export class Heads {
   #followIndex(indexed: number): void {
     if (indexed <= this.#index.end || indexed > this.#position) return;
     const isOurs = indexed === this.#indexedByThread;
-    for (const head of this.#sessionsByNumber.values()) {
+    for (const head of this.#sessions.known()) {
       const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
       this.#tailLength -= followed;
-      this.#list(head);
+      this.#sessions.list(head);
     }
-    this.#listed = undefined;
+    this.#sessions.countAgain();
     this.#index.end = indexed;
     this.#isEndChecked = false;
     this.#shrink();
@@ -253,16 +234,14 @@ export class Heads {
     this.#seen = -1;
     this.#indexedHere = -1;
     this.#index.end = -1;
-    this.#listed = undefined;
+    this.#sessions.countAgain();
     this.#isFresh = false;
     this.#isCurrent = false;
   }
 
   #clear(): void {
     this.#sessions.clear();
-    this.#sessionsByNumber.clear();
     this.#tailLength = 0;
-    this.#versions = 0;
     this.#index.forgetOrder();
     this.#hasUnsettled = undefined;
   }
@@ -284,32 +263,22 @@ export class Heads {
 
   /** A session of the tail, or another cached one. */
   known(session: number): SessionHead | undefined {
-    return this.#sessionsByNumber.get(session);
+    return this.#sessions.knownByNumber(session);
   }
 
-  /** Number of sessions with entries. Counted once and then updated. */
+  /** Number of sessions with entries. */
   count(): number {
-    this.#listed ??= this.#countListed.get() as number;
-    let count = this.#listed;
-    for (const head of this.#sessionsByNumber.values()) if (!head.isListed && head.sequence > 0) count++;
-    return count;
+    return this.#sessions.count();
   }
 
   /** Undefined for a session without any entry so far. */
   find(sessionId: string): SessionHead | undefined {
-    const known = this.#sessions.get(sessionId);
-    if (known !== undefined) return known;
-    const row = this.#byName.get(toSqlText(sessionId));
-    return row && this.#remember(row);
+    return this.#sessions.find(sessionId);
   }
 
   /** The head to append to; creates the session if there is none. */
   take(sessionId: string): SessionHead {
-    const known = this.find(sessionId);
-    if (known !== undefined) return known;
-    const name = toSqlText(sessionId);
-    const session = this.#newSession.get(name) as number;
-    return this.#remember({ session, name, sequence: 0, hash: null });
+    return this.#sessions.take(sessionId);
   }
 
   /** Throws if the tail, or its start, was changed. Call before appending anything. */
@@ -329,14 +298,8 @@ export class Heads {
     if (head.knowsAll) return 0;
     this.#index.requireComplete(head);
     const version = this.#index.versionOf(head, callId);
-    if (head.versions.size < this.#limits.ofSession) this.#setVersion(head, callId, version);
+    this.#sessions.keepVersion(head, callId, version);
     return version;
-  }
-
-  #setVersion(head: SessionHead, callId: string, version: number): void {
-    const { size } = head.versions;
-    head.versions.set(callId, version);
-    this.#versions += head.versions.size - size;
   }
 
   /** Positions of a call's entries, in order. */
@@ -347,8 +310,7 @@ export class Heads {
     if (known === undefined) this.#index.requireComplete(head);
     const { positions, version } = this.#index.findCall(head, callId);
     // One query for both: a reader of a call needs its version too.
-    if (known === undefined && head.versions.size < this.#limits.ofSession)
-      this.#setVersion(head, callId, version);
+    if (known === undefined) this.#sessions.keepVersion(head, callId, version);
     return positions;
   }
 
@@ -369,10 +331,7 @@ export class Heads {
 
   /** Every session that has entries, in the order they began. */
   all(): SessionHead[] {
-    const found = new Map<number, SessionHead>();
-    for (const row of this.#allHeads.all()) found.set(row.session, toHead(row));
-    for (const head of this.#sessionsByNumber.values()) if (head.sequence > 0) found.set(head.session, head);
-    return [...found.values()].sort((left, right) => left.session - right.session);
+    return this.#sessions.all();
   }
 
   /** Records an entry that was appended to the chain. */
@@ -395,7 +354,7 @@ export class Heads {
     const tail = head.tail.get(callId);
     if (tail === undefined) head.tail.set(callId, [position]);
     else tail.push(position);
-    if (callId !== null && version !== null) this.#setVersion(head, callId, version);
+    if (callId !== null && version !== null) this.#sessions.setVersion(head, callId, version);
   }
 
   get isTailLong(): boolean {
@@ -404,12 +363,12 @@ export class Heads {
 
   /** Writes the tail to the index, inside a transaction. */
   indexTail(): void {
-    const heads = [...this.#sessionsByNumber.values()].sort((left, right) => left.session - right.session);
+    const heads = [...this.#sessions.known()].sort((left, right) => left.session - right.session);
     for (const head of heads) {
       if (head.tail.size === 0) continue;
       this.#index.addTail(head, (callId) => this.versionOf(head, callId));
       this.#setHead.run(head.sequence, head.hash, head.session);
-      this.#list(head);
+      this.#sessions.list(head);
     }
     this.#index.moveEnd(this.#position);
     this.#indexedHere = this.#position;
@@ -417,32 +376,10 @@ export class Heads {
     this.#shrink();
   }
 
-  /** The row of the session says that it has entries. Its long list of versions can be read from the index. */
-  #list(head: SessionHead): void {
-    if (!head.isListed) {
-      head.isListed = true;
-      if (this.#listed !== undefined) this.#listed++;
-    }
-    if (head.versions.size > this.#limits.ofSession) this.#forgetVersions(head);
-  }
-
   /** Forgets what the index has, if it is much. That the index of a session is complete need not be counted again. */
   #shrink(): void {
-    if (this.#sessions.size > mostSessions && this.#tailLength === 0) this.#clear();
-    else if (this.#versions > this.#limits.inAll)
-      for (const head of this.#sessionsByNumber.values()) this.#forgetVersions(head);
-  }
-
-  /** The index has the versions of its calls. Those of calls in the tail are nowhere else. */
-  #forgetVersions(head: SessionHead): void {
-    const { versions } = head;
-    this.#versions -= versions.size;
-    head.versions = new Map();
-    head.knowsAll &&= versions.size === 0;
-    for (const callId of head.tail.keys()) {
-      const version = callId === null ? undefined : versions.get(callId);
-      if (callId !== null && version !== undefined) this.#setVersion(head, callId, version);
-    }
+    if (this.#sessions.areMany && this.#tailLength === 0) this.#clear();
+    else this.#sessions.shrink();
   }
 
   /** Almost always false, which saves every call a query. */
@@ -458,19 +395,5 @@ export class Heads {
 
   set hasUnsettled(value: boolean) {
     this.#hasUnsettled = value;
-  }
-
-  #headOf(session: number): SessionHead | undefined {
-    const known = this.#sessionsByNumber.get(session);
-    if (known !== undefined) return known;
-    const row = this.#byNumber.get(session);
-    return row && this.#remember(row);
-  }
-
-  #remember(row: SessionRow): SessionHead {
-    const head = toHead(row);
-    this.#sessions.set(head.sessionId, head);
-    this.#sessionsByNumber.set(head.session, head);
-    return head;
   }
 }
