@@ -173,6 +173,72 @@ test('a draft is checked while it is typed, tried on a call, and survives naviga
   });
 });
 
+test('the editor numbers lines, marks the line of a problem, and suggests keys, values, tools and arguments', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/contracts/draft');
+    const editor = page.getByLabel('Rules in');
+    const numbers = page.locator('.rule-editor-gutter li');
+    expect(await numbers.count()).toBe(shopRules.split('\n').length);
+    // Several errors of YAML are one problem: the first one, at its line.
+    await editor.fill(`${shopRules}\nbroken: [\n  x: : y\n z: {\n`);
+    await page.getByText('1 problem', { exact: true }).waitFor();
+    await expect.poll(() => page.locator('.rule-editor-gutter li[data-tone="bad"]').count()).toBe(1);
+    expect(await page.locator('.check-list li[data-tone="bad"]').count()).toBe(1);
+    expect(await findBarriers(page)).toEqual([]);
+
+    await editor.fill(`${shopRules}  - id: new-rule`);
+    const options = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option');
+    const typeLine = async (text: string): Promise<void> => {
+      await editor.press('End');
+      await editor.press('Enter');
+      await editor.pressSequentially(text);
+    };
+    // A new line starts below the key before it.
+    await typeLine('ty');
+    await expect.poll(() => options.allTextContents()).toEqual([expect.stringMatching(/^type/)]);
+    await editor.press('Enter');
+    await expect.poll(() => options.allTextContents()).toEqual(['pre', 'post', 'session', 'sandbox']);
+    expect(await findBarriers(page)).toEqual([]);
+    await editor.press('Enter');
+    await typeLine('tool: ref');
+    await expect.poll(() => options.allTextContents()).toEqual(['refund']);
+    await editor.press('Tab');
+    await typeLine('when:');
+    await editor.press('Escape');
+    await typeLine('cen');
+    await expect.poll(() => options.allTextContents()).toEqual(['args.cents']);
+    await options.first().click();
+    await editor.pressSequentially('{ gt: 1 }');
+    expect(await editor.inputValue()).toBe(
+      `${shopRules}  - id: new-rule\n    type: pre\n    tool: refund\n    when:\n      args.cents: { gt: 1 }`,
+    );
+    // A suggestion is undone like a typed word.
+    await page.keyboard.press('Control+z');
+    expect(await editor.inputValue()).not.toContain('gt: 1 }');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+  });
+});
+
+test('a blocked call leads to the line of the rule, and from there to a draft', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/calls/ticket-1/large');
+    await page.locator('.notice').getByRole('link', { name: 'no-large-refunds' }).click();
+    await expect.poll(() => page.locator('mark').textContent()).toContain('- id: no-large-refunds');
+    await page.getByRole('link', { name: 'Edit a draft' }).click();
+    const editor = page.getByLabel('Rules in');
+    await expect
+      .poll(() =>
+        editor.evaluate(
+          (field) =>
+            (field as HTMLTextAreaElement).value
+              .slice(0, (field as HTMLTextAreaElement).selectionStart)
+              .split('\n').length,
+        ),
+      )
+      .toBe(shopRules.split('\n').findIndex((line) => line.includes('- id: no-large-refunds')) + 1);
+  });
+});
+
 test('a backtest counts calls that would be decided differently, and links to them', async () => {
   await withVisitor(
     async ({ page, goTo }) => {
@@ -183,6 +249,20 @@ test('a backtest counts calls that would be decided differently, and links to th
       await page.getByLabel('Tool').fill('refund');
       await page.getByRole('button', { name: 'Run backtest' }).click();
       await page.getByText('1 call would be decided differently').waitFor();
+      // The result is about the draft of that time, and says so when the draft changes.
+      const stale = page.getByText('The draft has changed since this backtest');
+      expect(await stale.count()).toBe(0);
+      await editor.fill(shopRules.replace('gt: 50000', 'gt: 20'));
+      await stale.waitFor();
+      await page.getByText('valid', { exact: true }).waitFor();
+      expect(await stale.count()).toBe(1);
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByText('Changes to the rules in force').click();
+      await expect
+        .poll(() => page.locator('.draft-changes ins').allTextContents())
+        .toEqual([expect.stringContaining('gt: 20')]);
+      await editor.fill(shopRules.replace('gt: 50000', 'gt: 10'));
+      await expect.poll(() => stale.count()).toBe(0);
       const change = page.getByRole('region', { name: 'Changed decisions' });
       expect(await change.locator('summary').textContent()).toBe('callallow→block1 call');
       await change.locator('summary').press('Enter');
@@ -229,6 +309,12 @@ test('rules are reloaded, their problems are shown, and versions show the change
     expect(await findBarriers(page)).toEqual([]);
     await versions.nth(1).click();
     await page.getByRole('heading', { name: 'First version' }).waitFor();
+    // A call of that time still leads to the rule as it was.
+    await goTo('/calls/ticket-1/large');
+    await page.locator('.notice').getByRole('link', { name: 'no-large-refunds' }).click();
+    await page.getByText('An earlier version of the rules').waitFor();
+    await expect.poll(() => page.locator('mark').textContent()).toContain('- id: no-large-refunds');
+    expect(await page.locator('.rule-source').textContent()).toContain('gt: 50000');
   });
 });
 

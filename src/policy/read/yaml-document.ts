@@ -44,8 +44,10 @@ export function readYamlDocument(text: string, reading: DocumentReading): Docume
 /** True if the text is not YAML, or not supported YAML. */
 function refuseSyntax(document: Document, reading: DocumentReading): boolean {
   const { errors, warnings, directives } = document;
-  for (const { pos, message } of errors.slice(0, mostSyntaxProblems))
-    refuseAt(reading, pos[0], `This is not valid YAML: ${endSentence(message)}`);
+  // One error often causes the ones after it, so only the first is reported.
+  const [first] = errors.toSorted((one, other) => one.pos[0] - other.pos[0]);
+  if (first !== undefined)
+    refuseAt(reading, first.pos[0], `This is not valid YAML: ${endSentence(first.message)}`);
   // The package only warns about unknown tags and directives, but the value would not be what the author meant.
   if (errors.length === 0)
     for (const { pos, message } of warnings.slice(0, mostSyntaxProblems))

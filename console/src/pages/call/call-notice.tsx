@@ -10,6 +10,7 @@ import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 import { describeOutcome } from '../../ui/outcome-badge.tsx';
+import { RuleLink } from '../../ui/rule-link.tsx';
 import { Prose } from '../../ui/prose.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import { formatTime } from '../../ui/time.tsx';
@@ -40,6 +41,11 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
           {message !== undefined && (
             <p>
               <ForeignText text={message} />
+            </p>
+          )}
+          {call.decidedBy?.type === 'rule' && (
+            <p>
+              Rule <RuleLink ruleId={call.decidedBy.name} policyVersion={call.policyVersion} />
             </p>
           )}
           {reason !== undefined && (

@@ -100,7 +100,7 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
           </Panel>
           <Panel title="Rules that fired">
             <ScrollArea label="Rules that fired">
-              <RulesPanel events={events} />
+              <RulesPanel events={events} policyVersion={call.policyVersion} />
             </ScrollArea>
           </Panel>
           <Panel title="Records">

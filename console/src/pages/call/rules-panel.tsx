@@ -1,11 +1,19 @@
 import type { ReactNode } from 'react';
 import type { CallEvent, RuleMark } from '../../../../src/call/event.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
+import { RuleLink } from '../../ui/rule-link.tsx';
 
 type Fired = RuleMark & { readonly when: 'before' | 'after' };
 
 /** The rules that fired on the call or on its result. */
-export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }): ReactNode {
+export function RulesPanel({
+  events,
+  policyVersion,
+}: {
+  readonly events: readonly CallEvent[];
+  /** The version of the rules that decided about the call. */
+  readonly policyVersion: string | undefined;
+}): ReactNode {
   const fired = events.flatMap((event): readonly Fired[] =>
     event.type === 'tool.decided'
       ? event.rules.map((rule) => ({ ...rule, when: 'before' }))
@@ -28,9 +36,7 @@ export function RulesPanel({ events }: { readonly events: readonly CallEvent[] }
         {fired.map(({ ruleId, action, message, when, observed, policyError, tags = [] }, index) => (
           <tr key={index}>
             <th scope="row">
-              <code>
-                <ForeignText text={ruleId} />
-              </code>
+              <RuleLink ruleId={ruleId} policyVersion={policyVersion} />
             </th>
             <td>
               <span className="badge" data-tone={observed ? 'quiet' : tones[action]}>

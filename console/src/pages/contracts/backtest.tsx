@@ -1,7 +1,11 @@
 import type { FormEvent, ReactNode } from 'react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import type { ContractsCheck } from '../../../../src/http/api/contract.ts';
+import type { Job } from '../../../../src/http/api/job.ts';
+import type { BacktestReport } from '../../../../src/replay/backtest-report.ts';
 import { useJob } from '../../api/use-job.ts';
 import { useMay } from '../../api/use-me.ts';
+import { Banner } from '../../ui/banner.tsx';
 import { IdInput } from '../../ui/id-input.tsx';
 import { JobProgress } from '../../ui/job-progress.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -15,16 +19,21 @@ const spans: readonly (readonly [string, string, number | undefined])[] = [
   ['7d', 'Last 7 days', 7 * 86_400_000],
 ];
 
-type Props = { readonly documents: Documents; readonly isValid: boolean };
+type Props = {
+  readonly documents: Documents;
+  /** Check of these documents; undefined while it is pending. */
+  readonly check: ContractsCheck | undefined;
+};
 
 /** Tests the draft on past calls. */
-export function Backtest({ documents, isValid }: Props): ReactNode {
+export function Backtest({ documents, check }: Props): ReactNode {
   const mayTest = useMay('operator');
   const { job, error, starting, start, stop } = useJob('backtest');
   const [span, setSpan] = useState('all');
   const [toolName, setToolName] = useState('');
   const [sessionId, setSessionId] = useState('');
   const isRunning = job?.status === 'running';
+  const isStale = useStale(job?.result, documents, check);
   const begin = (event: FormEvent): void => {
     event.preventDefault();
     const ms = spans.find(([name]) => name === span)?.[2];
@@ -72,7 +81,11 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
               onValue={setSessionId}
             />
           </label>
-          <button type="submit" className="primary" disabled={!mayTest || !isValid || starting || isRunning}>
+          <button
+            type="submit"
+            className="primary"
+            disabled={!mayTest || check?.ok !== true || starting || isRunning}
+          >
             Run backtest
           </button>
         </form>
@@ -86,9 +99,46 @@ export function Backtest({ documents, isValid }: Props): ReactNode {
         ) : isRunning ? (
           <JobProgress job={job} title="Running backtest" onStop={stop} />
         ) : (
-          <BacktestResult job={job} />
+          <Result job={job} isStale={isStale} />
         )}
       </div>
     </section>
   );
+}
+
+function Result({
+  job,
+  isStale,
+}: {
+  readonly job: Job & { readonly kind: 'backtest' };
+  readonly isStale: boolean;
+}): ReactNode {
+  return (
+    <>
+      {isStale && (
+        <Banner tone="attention" title="The draft has changed since this backtest">
+          <p>The result below is about an earlier draft. Run the backtest again.</p>
+        </Banner>
+      )}
+      <div className="backtest-result" data-stale={isStale}>
+        <BacktestResult job={job} />
+      </div>
+    </>
+  );
+}
+
+/**
+ * Is the result about an earlier draft? Versions are digests of the documents. Until a changed draft is checked, it
+ * counts as different.
+ */
+function useStale(
+  result: BacktestReport | undefined,
+  documents: Documents,
+  check: ContractsCheck | undefined,
+): boolean {
+  const key = JSON.stringify(documents);
+  const last = useRef<{ readonly key: string; readonly version: string | undefined } | undefined>(undefined);
+  if (check !== undefined) last.current = { key, version: check.policyVersion };
+  if (result === undefined || last.current === undefined) return false;
+  return last.current.key !== key || last.current.version !== result.policyVersion;
 }

@@ -7,6 +7,8 @@ export type Documents = TypedDocuments['documents'];
 
 export type Draft = {
   readonly documents: Documents;
+  /** The rules in force that it is compared with. */
+  readonly begun: Documents;
   /** Does it differ from the rules it started from? */
   readonly isChanged: boolean;
   readonly write: (name: string, text: string) => void;
@@ -34,7 +36,7 @@ export function useDraft(inForce: ContractsInForce): Draft {
     setTyped(undefined);
     keep(undefined);
   }, []);
-  return { documents, isChanged: typed !== undefined && !isSame(typed, begun), write, reset };
+  return { documents, begun, isChanged: typed !== undefined && !isSame(typed, begun), write, reset };
 }
 
 /** Ignores storage errors: the editor works without storage. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { ContractsVersion, ContractsVersions } from '../../../../src/http/api/contract.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addressOf, useRoute } from '../../route.ts';
+import { addressOf, goTo, useRoute } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -15,7 +15,9 @@ import { compareVersions } from './compare-versions.ts';
 /** The history of rules in force, from the ledger, with the changes of each version. */
 export function VersionsTab({ current }: { readonly current: string | undefined }): ReactNode {
   const { data, error, reload } = useAnswer<ContractsVersions>('/v1/contracts/versions');
-  const wanted = useRoute().query.get('at');
+  const { query } = useRoute();
+  const wanted = query.get('at');
+  const compared = query.get('with');
   if (error !== undefined) return <Problem error={error} onRetry={reload} />;
   if (data === undefined) return <Skeleton rows={6} />;
   const { rows } = data;
@@ -50,22 +52,56 @@ export function VersionsTab({ current }: { readonly current: string | undefined 
           ))}
         </ol>
       </nav>
-      <Version version={shown} before={rows[index + 1]} />
+      <Version
+        version={shown}
+        before={
+          compared === null
+            ? rows[index + 1]
+            : (rows.find(({ loadedAt }) => String(loadedAt) === compared) ?? rows[index + 1])
+        }
+        rows={rows}
+      />
     </div>
   );
 }
 
-type VersionProps = { readonly version: ContractsVersion; readonly before: ContractsVersion | undefined };
+type VersionProps = {
+  readonly version: ContractsVersion;
+  /** The version that it is compared with. */
+  readonly before: ContractsVersion | undefined;
+  readonly rows: readonly ContractsVersion[];
+};
 
-function Version({ version, before }: VersionProps): ReactNode {
+function Version({ version, before, rows }: VersionProps): ReactNode {
   const changes = compareVersions(before?.documents ?? [], version.documents);
   return (
     <section className="card" aria-labelledby="version">
       <header>
         <h2 id="version">{before === undefined ? 'First version' : 'Changes'}</h2>
-        <code className="muted" title={version.policyVersion}>
-          {digestLabel(version.policyVersion)}
-        </code>
+        {before !== undefined && (
+          <label className="version-choice">
+            <span className="muted">compared with</span>
+            <select
+              value={String(before.loadedAt)}
+              onChange={(event) =>
+                goTo(
+                  addressOf(['contracts', 'versions'], {
+                    at: String(version.loadedAt),
+                    with: event.target.value,
+                  }),
+                )
+              }
+            >
+              {rows
+                .filter((row) => row !== version)
+                .map(({ loadedAt, policyVersion }) => (
+                  <option key={loadedAt} value={String(loadedAt)}>
+                    {digestLabel(policyVersion)}, {formatTime(loadedAt)}
+                  </option>
+                ))}
+            </select>
+          </label>
+        )}
       </header>
       <div className="body version-body">
         {changes.length === 0 && <p className="muted">No changes: the same documents were loaded again.</p>}

@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 import type { DecidedBy } from '../../../../src/call/event.ts';
 import type { ShownConfirmation } from '../../../../src/view/tool-call-view.ts';
-import { addressOf } from '../../route.ts';
-import { Link } from '../../ui/link.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
+import { RuleLink } from '../../ui/rule-link.tsx';
 
 /** Who asks for approval, and why: gates, hooks, rules and workflow stages. */
 export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirmation }): ReactNode {
@@ -43,6 +42,11 @@ export function WhyAsked({ confirmation }: { readonly confirmation: ShownConfirm
 }
 
 function Asker({ by }: { readonly by: DecidedBy }): ReactNode {
-  const name = <ForeignText text={by.name} />;
-  return by.type === 'rule' ? <Link to={addressOf(['contracts'])}>{name}</Link> : <strong>{name}</strong>;
+  return by.type === 'rule' ? (
+    <RuleLink ruleId={by.name} policyVersion={undefined} />
+  ) : (
+    <strong>
+      <ForeignText text={by.name} />
+    </strong>
+  );
 }
