@@ -1,7 +1,8 @@
 /** Access control from headers alone: the same rules that the server applies to every request. */
 import { describe, expect, test } from 'vitest';
 import type { AccessOptions, OpenedLogin } from './access.ts';
-import { Access, pageKeyHeader, refuseOtherSites } from './access.ts';
+import { Access, pageKeyHeader } from './access.ts';
+import { refuseOtherSites } from './refuse-other-sites.ts';
 import type { Actor, Needed } from './actor.ts';
 import { allows, identityOf, anonymous } from './actor.ts';
 import type { Role } from './api/role.ts';

@@ -8,18 +8,19 @@
  *    from another site is refused as well.
  * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Awaitable } from '../base/json.ts';
 import { whenReady } from '../base/when-ready.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor, Needed } from './actor.ts';
 import { allows, anonymous } from './actor.ts';
+import { LocalToken } from './local-token.ts';
+import { LoginCodes } from './login-codes.ts';
 import { HttpRefusal } from './problem.ts';
+import { refuseOtherSites } from './refuse-other-sites.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
 import { isSignInSecret } from './sign-in/sign-in-secret.ts';
 import type { FoundLogin, TokenRecord, Tokens } from './token-content.ts';
-import { hashSecret } from './token-content.ts';
 
 export type AccessOptions = {
   readonly tokens: Tokens;
@@ -51,18 +52,18 @@ const bearerToken = /^Bearer ([\w.~+/-]{1,200}=*)$/i;
 const loginLastsMs = 12 * 3_600_000;
 /** How often a waiting request checks that its token is still valid. */
 const lookEveryMs = 250;
-const codeLastsMs = 15 * 60_000;
 
 export class Access {
   readonly #options: AccessOptions;
-  #localHash: Buffer | undefined;
+  readonly #local: LocalToken | undefined;
+  readonly #codes: LoginCodes;
   /** The sign-in of a request, by its headers. While the request runs, its secret may be replaced. */
   readonly #signedIn = new WeakMap<Headers, string>();
-  /** One-time codes by their hash. */
-  readonly #codes = new Map<string, { readonly tokenId: string; readonly expiresAt: number }>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
+    this.#local = options.local && new LocalToken(options.local);
+    this.#codes = new LoginCodes(options.now);
   }
 
   checkHost(headers: Headers): void {
@@ -154,9 +155,8 @@ export class Access {
 
   /** The holder of a token by its id, while the token is valid. */
   holderOf(tokenId: string): Actor | undefined {
-    const { local, tokens, now } = this.#options;
-    if (local !== undefined && tokenId === this.#localTokenId)
-      return this.#localActor(local.name, 'token', undefined);
+    const { tokens, now } = this.#options;
+    if (tokenId === this.#local?.tokenId) return this.#local.actor('token');
     const record = tokens.list().find((each) => each.tokenId === tokenId);
     if (record === undefined || (record.expiresAt ?? Infinity) <= now()) return undefined;
     return toActor(record, 'token', record.expiresAt);
@@ -164,10 +164,12 @@ export class Access {
 
   /** The holders of valid tokens of this name. */
   tokensOf(name: string): readonly Actor[] {
-    const { local, tokens } = this.#options;
+    const local = this.#local;
     const ids = [
-      ...tokens.list().filter((each) => isSameName(each.name, name) || isSameName(each.person, name)),
-      ...(local !== undefined && isSameName(local.name, name) ? [{ tokenId: this.#localTokenId }] : []),
+      ...this.#options.tokens
+        .list()
+        .filter((each) => isSameName(each.name, name) || isSameName(each.person, name)),
+      ...(local !== undefined && isSameName(local.name, name) ? [local] : []),
     ];
     return ids.flatMap(({ tokenId }) => this.holderOf(tokenId) ?? []);
   }
@@ -198,37 +200,29 @@ export class Access {
     );
   }
 
-  /** A code for one login. Any browser that opens its link can use it. */
+  /** A code for one login, with this token or as the person who started the server. */
   makeCode(tokenId: string = this.#localId): string {
-    const now = this.#options.now();
-    for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
-    const code = randomBytes(32).toString('base64url');
-    this.#codes.set(hashSecret(code), { tokenId, expiresAt: now + codeLastsMs });
-    return code;
+    return this.#codes.make(tokenId);
   }
 
   /** The name that a valid one-time code logs in. Reading it does not use the code. */
   nameOfCode(code: string): string | undefined {
-    const found = this.#codes.get(hashSecret(code));
-    if (found === undefined || found.expiresAt <= this.#options.now()) return undefined;
-    const { local, tokens } = this.#options;
-    if (found.tokenId === this.#localId) return local?.name;
-    return tokens.list().find(({ tokenId }) => tokenId === found.tokenId)?.name;
+    const found = this.#codes.find(code);
+    if (found === undefined) return undefined;
+    if (found === this.#localId) return this.#local?.name;
+    return this.#options.tokens.list().find(({ tokenId }) => tokenId === found)?.name;
   }
 
   /** Logs in with a one-time code; undefined if it is used, expired or unknown. */
   async loginByCode(code: string): Promise<OpenedLogin | undefined> {
-    const hash = hashSecret(code);
-    const found = this.#codes.get(hash);
-    this.#codes.delete(hash);
-    return found === undefined || found.expiresAt <= this.#options.now()
-      ? undefined
-      : this.#openLogin(found.tokenId);
+    const tokenId = this.#codes.use(code);
+    return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
   /** Logs in with a token; undefined if the token is not valid. */
   async loginByToken(token: string): Promise<OpenedLogin | undefined> {
-    const tokenId = this.#isLocal(token) ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
+    const isLocal = this.#local?.is(token) === true;
+    const tokenId = isLocal ? this.#localId : this.#options.tokens.findToken(token)?.tokenId;
     return tokenId === undefined ? undefined : this.#openLogin(tokenId);
   }
 
@@ -278,12 +272,10 @@ export class Access {
   #byToken(header: string, headers: Headers): Actor {
     const token = bearerToken.exec(header)?.[1];
     if (token !== undefined) {
-      const { local, tokens } = this.#options;
-      if (local !== undefined && this.#isLocal(token))
-        return this.#localActor(local.name, 'token', undefined);
+      if (this.#local?.is(token) === true) return this.#local.actor('token');
       const signIn = this.#findSignIn(headers);
       if (signIn !== undefined) return signInActor(signIn, 'token');
-      const record = tokens.findToken(token);
+      const record = this.#options.tokens.findToken(token);
       if (record !== undefined) return toActor(record, 'token', record.expiresAt);
     }
     throw new HttpRefusal(
@@ -295,15 +287,14 @@ export class Access {
   }
 
   #byCookie(headers: Headers): Actor {
-    const { local } = this.#options;
     const signIn = this.#findSignIn(headers);
     if (signIn !== undefined) return signInActor(signIn, 'cookie');
     const login = this.#findLogin(headers);
     if (login === undefined) return anonymous;
     if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
-    if (login.tokenId !== this.#localId || local === undefined) return anonymous;
-    return this.#localActor(local.name, 'cookie', login.expiresAt);
+    if (login.tokenId !== this.#local?.loginId) return anonymous;
+    return this.#local.actor('cookie', login.expiresAt);
   }
 
   /** The sign-in of a request. Throws while the provider cannot confirm it. */
@@ -357,38 +348,8 @@ export class Access {
       .map((part) => part.slice(start.length));
   }
 
-  /** A browser login belongs to one name: it is not valid after a restart under another name. */
   get #localId(): string {
-    return `local/${this.#options.local?.name ?? ''}`;
-  }
-
-  #localActor(name: string, by: Actor['by'], expiresAt: number | undefined): Actor {
-    const tokenId = this.#localTokenId;
-    return {
-      name,
-      role: 'admin',
-      tokenId,
-      person: undefined,
-      groups: undefined,
-      principals: undefined,
-      by,
-      expiresAt,
-      signIn: undefined,
-    };
-  }
-
-  /** The record of the local token. It ends with the process, and so do its logins and links. */
-  get #localTokenId(): string {
-    const { local } = this.#options;
-    return `local/${local?.name ?? ''}/${hashSecret(local?.token ?? '').slice(0, 8)}`;
-  }
-
-  #isLocal(token: string): boolean {
-    const { local } = this.#options;
-    if (local === undefined) return false;
-    // Hashes have equal length, and comparing them reveals nothing about the texts.
-    this.#localHash ??= Buffer.from(hashSecret(local.token));
-    return timingSafeEqual(Buffer.from(hashSecret(token)), this.#localHash);
+    return this.#local?.loginId ?? 'local/';
   }
 }
 
@@ -420,26 +381,3 @@ const signInActor = (signIn: SignIn, by: Actor['by']): Actor => ({
   expiresAt: signIn.confirmedUntil,
   signIn,
 });
-
-/** Browsers state the origin of a request, and pages cannot forge it. */
-export function refuseOtherSites(method: string, headers: Headers, hosts: ReadonlySet<string>): void {
-  const refuse = (why: string): never => {
-    throw new HttpRefusal(
-      'http.cross_site',
-      `${why} Open the console itself, or use a token instead of a cookie.`,
-    );
-  };
-  const site = headers.get('sec-fetch-site');
-  if (site !== null && site !== 'same-origin' && site !== 'none')
-    refuse(`The browser says that another site sent this (${site.slice(0, 40)}).`);
-  const origin = headers.get('origin');
-  if (origin !== null && !isOwnOrigin(origin, hosts))
-    refuse(`This was sent by a page of ${origin.slice(0, 100)}.`);
-  if (method === 'GET' || method === 'HEAD') return;
-  if (origin === null && site === null) refuse('Nothing says which page sent this.');
-}
-
-function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {
-  const host = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1];
-  return host !== undefined && hosts.has(host.toLowerCase());
-}

@@ -1,7 +1,8 @@
 /** Pages: login, logout, deciding with a link, and the files of the console. They contain no data of the ledger. */
 import type { Hono } from 'hono';
 import type { Access } from './access.ts';
-import { pageKeyHeader, refuseOtherSites } from './access.ts';
+import { pageKeyHeader } from './access.ts';
+import { refuseOtherSites } from './refuse-other-sites.ts';
 import { answerPage, welcome } from './answer-page.ts';
 import type { Visit } from './visit.ts';
 import type { ConsoleFile } from './console-files.ts';

@@ -1,6 +1,6 @@
 /** The addresses of the device flow: two for the command line, one page for the person. */
 import type { Hono } from 'hono';
-import { refuseOtherSites } from '../access.ts';
+import { refuseOtherSites } from '../refuse-other-sites.ts';
 import { answerPage } from '../answer-page.ts';
 import { readText } from '../read-request.ts';
 import type { Visit } from '../visit.ts';
