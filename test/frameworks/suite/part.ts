@@ -5,7 +5,7 @@ import type { Ledger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { Harness, PlainTool, Ran, Script } from './harness.ts';
 
-/** What is to be played. */
+/** The instructions. */
 export type Part = { readonly ledger: string } & (
   | {
       readonly type: 'decide';
@@ -29,7 +29,7 @@ export type Part = { readonly ledger: string } & (
     }
 );
 
-/** What is said meanwhile. */
+/** One report of a part that is being played. */
 export type Line = { readonly running?: unknown; readonly ran?: Ran | undefined; readonly decided?: number };
 
 export async function playPart(part: Part, say: (line: Line) => void): Promise<void> {
