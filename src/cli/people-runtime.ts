@@ -1,6 +1,8 @@
+import { isQuittanceError } from '../base/error.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
+import { UsageError } from './usage-error.ts';
 
 /**
  * A runtime without tools, for what people do at a terminal. Most of that needs no seal key, which their machine may
@@ -8,3 +10,21 @@ import { createRuntimeOn } from '../runtime/create-runtime.ts';
  */
 export const createPeopleRuntime = (ledger: Ledger): Runtime =>
   createRuntimeOn({ tools: [], ledger }, { sealKey: 'on_first_use' });
+
+/** Works with such a runtime. Says what is wrong in the terms of the command, whose help is named. */
+export async function withPeopleRuntime<Result>(
+  ledger: Ledger,
+  helpLine: string,
+  work: (runtime: Runtime) => Promise<Result>,
+): Promise<Result> {
+  const runtime = createPeopleRuntime(ledger);
+  try {
+    return await work(runtime);
+  } catch (error) {
+    if (isQuittanceError(error, 'config.invalid'))
+      throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), [helpLine]);
+    throw error;
+  } finally {
+    await runtime.close();
+  }
+}

@@ -1,14 +1,12 @@
-import { isQuittanceError } from '../../base/error.ts';
 import { describePerson } from '../../call/describe-identity.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { DelegationView } from '../../runtime/people/delegations.ts';
 import { listDelegations } from '../../runtime/people/delegations.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { createPeopleRuntime } from '../people-runtime.ts';
+import { withPeopleRuntime } from '../people-runtime.ts';
 import { requireOption } from '../require-option.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
@@ -16,6 +14,8 @@ import { safeJson, terminalText } from '../terminal-text.ts';
 import { localTimeText, parseMoment, parseSpan } from '../time-text.ts';
 import { toJsonWithTimes } from '../to-json.ts';
 import { UsageError } from '../usage-error.ts';
+
+const helpLine = 'quittance delegations --help';
 
 const actions = ['list', 'give', 'revoke'] as const;
 const giveLine = 'quittance delegations give --to NAME --for 7d --by NAME';
@@ -103,7 +103,7 @@ async function give(ledger: Ledger, given: Given, { out, now, identity }: Contex
     throw new UsageError('A delegation needs an end: --for or --until.', [giveLine]);
   const until =
     span !== undefined ? ledger.now() + parseSpan(span, 'for') : parseMoment(moment ?? '', 'until', now());
-  const made = await withRuntime(ledger, (runtime) =>
+  const made = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.delegations.give({ by, identity, to, until, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(toText(made));
@@ -138,7 +138,7 @@ async function revoke(
     );
   const reason = given.text('reason');
   const { delegationId } = first;
-  const made = await withRuntime(ledger, (runtime) =>
+  const made = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.delegations.revoke({ delegationId, by, identity, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(toText(made));
@@ -147,19 +147,3 @@ async function revoke(
 }
 
 const toText = (each: DelegationView): string => safeJson(toJsonWithTimes(each, 'until', 'givenAt'));
-
-async function withRuntime<Result>(
-  ledger: Ledger,
-  work: (runtime: Runtime) => Promise<Result>,
-): Promise<Result> {
-  const runtime = createPeopleRuntime(ledger);
-  try {
-    return await work(runtime);
-  } catch (error) {
-    if (isQuittanceError(error, 'config.invalid'))
-      throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), ['quittance delegations --help']);
-    throw error;
-  } finally {
-    await runtime.close();
-  }
-}

@@ -2,8 +2,8 @@ import { removeSession } from '../../ledger/removal.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
+import { requireOption } from '../require-option.ts';
 import { safeJson } from '../terminal-text.ts';
-import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance drop --session ticket-42 --reason "test data"';
 
@@ -19,8 +19,7 @@ export const dropCommand: CliCommand = {
   },
   examples: [[line, 'one session']],
   run(given, context) {
-    const wanted = given.text('session');
-    if (wanted === undefined) throw new UsageError('Name the session: --session ID.', [line]);
+    const wanted = requireOption(given, 'session', 'A removal needs a session', line);
     const reason = readRemovalReason(given, context, line);
     return context.withLedger(
       given,

@@ -2,8 +2,8 @@ import { eraseContents } from '../../ledger/removal.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
+import { requireOption } from '../require-option.ts';
 import { safeJson } from '../terminal-text.ts';
-import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance erase --session ticket-42 --reason "request of the customer"';
 
@@ -20,8 +20,7 @@ export const eraseCommand: CliCommand = {
   },
   examples: [[line, 'a whole session']],
   run(given, context) {
-    const wanted = given.text('session');
-    if (wanted === undefined) throw new UsageError('Name the session: --session ID.', [line]);
+    const wanted = requireOption(given, 'session', 'A removal needs a session', line);
     const reason = readRemovalReason(given, context, line);
     return context.withLedger(
       given,

@@ -1,13 +1,11 @@
 import { meantTool } from '../meant-options.ts';
-import { isQuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { describePerson } from '../../call/describe-identity.ts';
 import type { SessionQuery } from '../../ledger/call-query.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import { listGrants } from '../../runtime/grants/grants.ts';
-import type { Runtime } from '../../runtime/create-runtime.ts';
-import { createPeopleRuntime } from '../people-runtime.ts';
+import { withPeopleRuntime } from '../people-runtime.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -21,6 +19,8 @@ import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { localTimeText, parseMoment, parseSpan } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
+
+const helpLine = 'quittance grants --help';
 
 const actions = ['list', 'give', 'revoke'] as const;
 const example = '{"args.cents":{"lte":500}}';
@@ -129,7 +129,7 @@ async function give(
   if (until !== undefined && until <= ledger.now())
     throw new UsageError('--until lies in the past.', ['--for 1h']);
   const uses = given.count('uses');
-  const grant = await withRuntime(ledger, (runtime) =>
+  const grant = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.grants.give({
       sessionId,
       toolName,
@@ -171,7 +171,7 @@ async function revoke(
       exitCodes.bad,
     );
   const reason = given.text('reason');
-  const grant = await withRuntime(ledger, (runtime) =>
+  const grant = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.grants.revoke({ sessionId, grantId, by, identity, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
@@ -202,21 +202,4 @@ async function findGrant(
     `${found.length} grants begin with ${JSON.stringify(wanted)}. Type more of the id.`,
     found.slice(0, 8).map(({ grantId }) => `quittance grants revoke ${shellWord(grantId)} --by NAME`),
   );
-}
-
-async function withRuntime<Result>(
-  ledger: Ledger,
-  work: (runtime: Runtime) => Promise<Result>,
-): Promise<Result> {
-  const runtime = createPeopleRuntime(ledger);
-  try {
-    return await work(runtime);
-  } catch (error) {
-    // Reports the problem in the terms of the rule language.
-    if (isQuittanceError(error, 'config.invalid'))
-      throw new UsageError(error.message.replace(/^runtime\.[\w.]+: /, ''), ['quittance grants --help']);
-    throw error;
-  } finally {
-    await runtime.close();
-  }
 }
