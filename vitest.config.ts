@@ -16,8 +16,10 @@ export const common = {
   expect: { poll: { timeout: 60_000 } },
   execArgv: [...evenPriority],
 };
-/** Tests with frameworks and browsers, which keep things in their process that others must not find. */
-const withParts = 'test/{frameworks,console,react}/**/*.test.ts';
+/** Tests with frameworks, which keep things in their process that others must not find. */
+const withFrameworks = 'test/frameworks/**/*.test.ts';
+/** Tests that open the console or the components in a browser. */
+const withBrowser = 'test/{console,react}/**/*.test.ts';
 
 /** Tests of the runtime, which need nothing but this repository. */
 export const core = {
@@ -27,7 +29,7 @@ export const core = {
     ...common,
     name: 'core',
     include: ['{src,test}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', withParts],
+    exclude: ['**/node_modules/**', withFrameworks, withBrowser],
     // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
     isolate: false,
   },
@@ -48,11 +50,22 @@ export default defineConfig({
         ssr: { resolve },
         test: {
           ...common,
-          name: 'parts',
-          include: [withParts],
+          name: 'browser',
+          include: [withBrowser],
+          globalSetup: 'test/console/build.ts',
+          // As in core. Each file has its own browser.
+          isolate: false,
+        },
+      },
+      {
+        resolve,
+        ssr: { resolve },
+        test: {
+          ...common,
+          name: 'frameworks',
+          include: [withFrameworks],
           // What `npm run compat` copies there is run by that.
           exclude: ['**/node_modules/**', 'test/frameworks/oldest/**'],
-          globalSetup: 'test/console/build.ts',
         },
       },
     ],

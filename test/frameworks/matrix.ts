@@ -129,7 +129,7 @@ export async function renderMatrix(): Promise<string> {
     line(headings.map(() => '---')),
     ...rows.map(line),
     '',
-    'Run one of them with `npx vitest run --project parts test/frameworks -t "Mastra"`. Each way around a governed tool ' +
+    'Run one of them with `npx vitest run --project frameworks test/frameworks -t "Mastra"`. Each way around a governed tool ' +
       'has a row in [Frameworks](adapters.md#ways-around-a-governed-tool).',
     '',
     '## Adoption',
