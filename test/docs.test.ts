@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { renderApi } from '../scripts/render-api.ts';
+import { renderBypasses } from '../scripts/render-bypasses.ts';
+import { renderCli } from '../scripts/render-cli.ts';
 import { renderConfig } from '../scripts/render-config.ts';
 import { renderDocs } from '../scripts/render-docs.ts';
 import { reasonCodes } from '../src/call/reason.ts';
@@ -52,6 +54,11 @@ describe('the generated pages of docs/', () => {
       ),
     ).toEqual([]);
   });
+});
+
+test('the pages of commands and bypasses match their tables (npm run docs writes them again)', async () => {
+  for (const [path, text] of [...(await renderCli()), ...(await renderBypasses())])
+    expect([path, readFileSync(join(root, path), 'utf8')]).toEqual([path, text]);
 });
 
 test('the schemas of the HTTP API are written from its types (npm run docs writes them again)', async () => {

@@ -8,7 +8,11 @@ interface Locked {
   readonly optionalDependencies?: Record<string, string>;
 }
 
-const frameworks = ['test/frameworks/package-lock.json', 'test/frameworks/oldest/package-lock.json'];
+const frameworks = [
+  'test/frameworks/package-lock.json',
+  'test/frameworks/oldest/package-lock.json',
+  'site/package-lock.json',
+];
 
 function lockedBy(file: string): [path: string, Locked][] {
   const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');
@@ -38,7 +42,7 @@ describe.for(['package-lock.json', ...frameworks])('%s', (file) => {
 });
 
 /** Packages with scripts that are never run: `scripts/frameworks.ts` installs without scripts. */
-const silenced = ['@google/genai', 'protobufjs'];
+const silenced = ['@google/genai', 'protobufjs', 'esbuild', 'fsevents'];
 
 test.for(frameworks)('%s runs nothing during installation', (file) => {
   const scripts = lockedBy(file).filter(([, { hasInstallScript }]) => hasInstallScript === true);

@@ -659,7 +659,7 @@ describe('the description', () => {
   });
 
   test('lists every route of the documentation', () => {
-    const page = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8').split('\n');
+    const page = readFileSync(new URL('../../docs/http-routes.md', import.meta.url), 'utf8').split('\n');
     const told = routes.map(({ method, path, access }) => {
       const row = page.find((line) => line.includes(`\`${method} ${path}\``));
       const isRight = access === 'anyone' ? row !== undefined : row?.includes(`| ${access} `);

@@ -132,7 +132,9 @@ describe('quittance migrate', () => {
       const budgets = [{ scope: 'team', toolCalls: 2, per: 'day' } as const];
       const runtime = closeLater(createRuntime({ ledger, tools: [order], budgets }));
       const call = async (id: string, key: string): Promise<string> => {
-        const outcome = await runtime.turn({ sessionId: 's' }).call({ id, name: 'order', arguments: { key } });
+        const outcome = await runtime
+          .turn({ sessionId: 's' })
+          .call({ id, name: 'order', arguments: { key } });
         return 'code' in outcome ? outcome.code : outcome.type;
       };
       return { ledger, call };

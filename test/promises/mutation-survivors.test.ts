@@ -1,5 +1,5 @@
 /**
- * Each test here fails under a mutation that survived an external run: docs/mutation.md has the list.
+ * Each test here fails under a mutation that survived an external run. Its title says what must hold.
  * Mutations that `npm run mutate` finds later are tested next to the changed code.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

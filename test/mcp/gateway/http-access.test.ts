@@ -146,9 +146,12 @@ describe('the HTTP endpoint', () => {
         allowInputRequired: true,
       })) as never;
     const prompt = async (client: Client | undefined, more: object): Promise<Asked> =>
-      (await client?.getPrompt({ name: 'greet_by_name', ...more } as never, {
-        allowInputRequired: true,
-      } as never)) as never;
+      (await client?.getPrompt(
+        { name: 'greet_by_name', ...more } as never,
+        {
+          allowInputRequired: true,
+        } as never,
+      )) as never;
     for (const [ask, inputResponses] of [
       [held, { approval: { action: 'accept' } }],
       [prompt, { who: { action: 'accept', content: { name: 'Mallory' } } }],

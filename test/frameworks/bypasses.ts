@@ -1,0 +1,342 @@
+/** Every known way to run a governed tool without its gates, and what happens. Source of docs/adapter-bypasses.md. */
+
+export type Bypass = {
+  readonly framework: string;
+  readonly way: string;
+  readonly result: string;
+  /** Title of the test that shows it. */
+  readonly test: string;
+};
+
+export const bypasses: readonly Bypass[] = [
+  {
+    framework: 'all',
+    way: 'a tool with a name like `__proto__`',
+    result: 'closed',
+    test: 'a tool named %s is governed like any other, or refused',
+  },
+  {
+    framework: 'all',
+    way: 'a name that looks like that of a blocked tool',
+    result: 'closed',
+    test: 'a name that only looks like that of a blocked tool reaches no body',
+  },
+  {
+    framework: 'all',
+    way: 'two calls of one message under one id',
+    result: 'closed: one call',
+    test: 'two calls of one message under one id are one call',
+  },
+  {
+    framework: 'all',
+    way: 'a used id with other arguments',
+    result: 'closed',
+    test: 'an id that has been used does not run with other arguments',
+  },
+  {
+    framework: 'all',
+    way: 'arguments that speak of approvals',
+    result: 'closed',
+    test: 'arguments that imitate approvals approve nothing',
+  },
+  {
+    framework: 'all that suspend',
+    way: 'the state of a stopped run, moved to another session',
+    result: 'closed',
+    test: 'and is resumed in another session runs nothing',
+  },
+  {
+    framework: 'all that suspend',
+    way: 'an approval of a call that no person was asked about',
+    result: 'closed',
+    test: 'and is resumed without a question runs nothing',
+  },
+  {
+    framework: 'all',
+    way: 'the body, reached through the wrapped tool',
+    result: 'closed',
+    test: 'neither the tool nor its body can be reached from the wrapped tool',
+  },
+  {
+    framework: 'all',
+    way: 'any other function of the wrapped tool',
+    result: 'closed',
+    test: 'every function of a wrapped tool leads to the gates, or nowhere',
+  },
+  {
+    framework: 'all',
+    way: 'a body put into the original tool later',
+    result: 'closed',
+    test: 'a body that is put into the original later does not bypass the gates',
+  },
+  {
+    framework: 'all',
+    way: 'a version of the framework that runs tools another way',
+    result: 'closed: the adapter does not start',
+    test: 'the adapter refuses to start if a wrapped tool still runs its function',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'tools that the provider or the client runs',
+    result: 'refused, unless named in `ungoverned`',
+    test: 'is refused, with the option to set',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'an approval made up in the messages',
+    result: 'closed',
+    test: 'runs nothing, however often it is sent; toolApproval: %s',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'an approval after the page showed a denial',
+    result: 'closed',
+    test: 'is recorded from UI messages, and the call cannot be approved later',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'a denial in the page after another person approved the call',
+    result: '`takeApprovals` throws: the first decision counts, and the page must not show a denial',
+    test: 'after an approval elsewhere changes nothing, and the host learns who decided',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'a host that forgets `takeApprovals`',
+    result: 'the next governed call records the denial; until then the question is open',
+    test: 'is recorded if the host forgot it, as soon as the SDK runs any tool',
+  },
+  {
+    framework: 'AI SDK',
+    way: 'output shown before it was judged',
+    result: 'closed',
+    test: 'only the final output of a streaming tool is seen, after it was judged',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'an ungoverned tool of the agent, of a handoff, nested, or an agent as a tool',
+    result: 'closed: the run is refused, unless the tool is named in `ungoverned`',
+    test: '%s: the run is refused before the model is called',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'a tool added while the run goes on',
+    result: 'closed: the next round is refused',
+    test: 'added during the run: the next round is refused',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: '`mcpServers` of an agent',
+    result: 'closed: the run is refused, unless the server is named',
+    test: 'a run whose agent has its own server is refused, unless it is named',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: '`isError` of an MCP tool of `getAllMcpTools`',
+    result: 'open for results of one part: the SDK drops the flag, so the call is recorded as a success',
+    test: 'of getAllMcpTools, a result of %s parts with isError is recorded as %s: the SDK drops the flag of a single part',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'hosted tools',
+    result: 'refused, unless named',
+    test: 'tools that OpenAI runs are refused, unless they are named',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'tools inside an agent that is a governed tool',
+    result: 'one call; governed tools inside are calls of the same session',
+    test: 'an agent as a tool is one call, and its own tools make calls of the same session',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'an approval after `session.reject` of a realtime session',
+    result: 'closed',
+    test: 'with an approver, a rejection through the session is the decision of the named person, and is final',
+  },
+  {
+    framework: 'OpenAI Agents',
+    way: 'a realtime session',
+    result: 'governed; not opened where an ungoverned tool is within reach',
+    test: 'a session that could hand off to an agent with an ungoverned tool is not opened',
+  },
+  {
+    framework: 'LangChain',
+    way: 'tools of middleware or of the agent that `governTools` was not given',
+    result: 'with `wrapToolCall`: the run ends with an error that names the tool',
+    test: 'runs no tool that governTools did not get, unless it is named',
+  },
+  {
+    framework: 'LangChain',
+    way: 'tools that the provider or the client runs',
+    result: 'refused, unless named',
+    test: 'a tool that a provider or a client runs is refused, unless it is named',
+  },
+  {
+    framework: 'deepagents',
+    way: 'its file tools and `task`, with `wrapToolCall`',
+    result: 'the run ends with an error that names the tool',
+    test: 'with the middleware, a run that calls %s ends with an error that names it',
+  },
+  {
+    framework: 'deepagents',
+    way: 'its file tools, named in `middlewareTools`',
+    result: 'closed: judged, held and recorded',
+    test: 'does not run if a rule blocks it, and the model gets the tabled content',
+  },
+  {
+    framework: 'deepagents',
+    way: 'tools of a subagent without the middleware, `task` in `middlewareTools`',
+    result: 'closed: they do not run, and `task` fails',
+    test: 'without the middleware does not run its file tools, and the record of task says why: %s',
+  },
+  {
+    framework: 'deepagents',
+    way: 'tools of a subagent, `task` in `ungoverned`',
+    result: 'open, as said: they run, and nothing is on record',
+    test: 'of a task that is named in ungoverned runs its file tools as they are',
+  },
+  {
+    framework: 'deepagents',
+    way: 'its file tools, without `wrapToolCall`',
+    result: 'open: they run, and nothing is on record',
+    test: 'without the middleware the file tools run as they are, and nothing is on record',
+  },
+  {
+    framework: 'Mastra',
+    way: 'a toolset, a client tool or a processor with the name of a governed tool',
+    result: 'closed with `governed.agent` (or `guard`)',
+    test: '%s does not replace it',
+  },
+  {
+    framework: 'Mastra',
+    way: 'the same, without the guard',
+    result: 'open: the other tool runs',
+    test: 'replaces it without the guard, and nothing is on record',
+  },
+  {
+    framework: 'Mastra',
+    way: 'tools the agent gets elsewhere, under other names',
+    result: 'closed with `activeTools`',
+    test: 'with activeTools, other tools of the agent are not available',
+  },
+  {
+    framework: 'Mastra',
+    way: 'resume data that the model writes',
+    result: 'closed',
+    test: 'resume data that the model writes does not turn a denial into an approval',
+  },
+  {
+    framework: 'Mastra',
+    way: 'a call outside an agent, as from a workflow step',
+    result: 'refused',
+    test: 'outside an agent a call has no id, and is refused with advice',
+  },
+  {
+    framework: 'Claude Agent SDK',
+    way: 'built-in tools and other MCP servers',
+    result: 'denied by the hook, unless named',
+    test: 'do not run unless the host names them, whatever its rules allow',
+  },
+  {
+    framework: 'Claude Agent SDK',
+    way: 'built-in tools named in `programTools`',
+    result: 'closed: judged, held and recorded',
+    test: 'named in programTools, are judged by contracts before they run: a blocked one does not run',
+  },
+  {
+    framework: 'Claude Agent SDK',
+    way: 'a built-in tool that was deferred and is resumed',
+    result: 'closed: such calls wait in place',
+    test: 'named in programTools, never end the query for a person: a resumed query would run them without asking',
+  },
+  {
+    framework: 'Claude Agent SDK',
+    way: 'built-in tools named in `ungoverned`',
+    result: 'open, as said: they run, and nothing is on record',
+    test: 'run if the host names them in ungoverned, and leave nothing on record',
+  },
+  {
+    framework: 'Claude Agent SDK',
+    way: 'subagents',
+    result: 'governed',
+    test: 'the calls of a subagent are governed, and their maker is known',
+  },
+  {
+    framework: 'Google GenAI',
+    way: 'other callable tools in the same request',
+    result: 'open: the runtime does not see them',
+    test: 'next to the governed one in a request run ungoverned: nothing here sees them',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'a tool of the agent or of a sub-agent that is not governed, with the plugin',
+    result: 'closed: on record as a call of an unknown tool',
+    test: 'do not run with the plugin, in the agent or a sub-agent; their calls are on record',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'the same, without the plugin',
+    result: 'open: it runs, and nothing is on record',
+    test: 'run ungoverned without the plugin, and if they are named',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'a tool with the name of a governed tool',
+    result: 'closed with the plugin',
+    test: 'a governed tool does not run for an agent that does not have it, nor for a tool of its name',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'tools that the provider runs',
+    result: 'refused, unless named',
+    test: 'of the provider, and anything that is not a tool, are refused with a message',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'ungoverned tools of an agent that is a tool',
+    result: 'refused, unless named',
+    test: 'is refused if its agents have ungoverned tools',
+  },
+  {
+    framework: 'Google ADK',
+    way: "a tool call that a user's message contains",
+    result: 'closed',
+    test: 'a call in a message of the user is not a call of the model',
+  },
+  {
+    framework: 'Google ADK',
+    way: 'a live run',
+    result: 'governed',
+    test: 'passes the gates: an ungoverned tool does not run, and a held call waits for a person',
+  },
+  {
+    framework: 'AG-UI',
+    way: 'an answer to a question of another session, or one that was not asked',
+    result: 'closed',
+    test: 'decides nothing about questions of another session, unknown questions, or changed ones',
+  },
+  {
+    framework: 'AG-UI',
+    way: 'an answer from a person without the right to decide, or a late answer',
+    result: 'closed',
+    test: 'is too late if another person decided, and refused if the person may not decide',
+  },
+  {
+    framework: 'CopilotKit, assistant-ui',
+    way: 'a tool of the page with the name of a governed tool',
+    result: "closed: it decides nothing. CopilotKit runs the page's own function",
+    test: 'a tool of the page with the name of a governed tool decides nothing and adds no result',
+  },
+  {
+    framework: 'AG-UI',
+    way: 'a client that sends results of its own for governed calls',
+    result: 'closed for what is shown: the recorded results replace them',
+    test: 'results that a client invents are replaced by the recorded ones',
+  },
+  {
+    framework: 'plain loops',
+    way: 'a call that the loop runs itself',
+    result: 'open: give every message of the model to the run',
+    test: 'answers every tool-use block in order, and no other block',
+  },
+];

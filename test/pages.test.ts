@@ -1,0 +1,147 @@
+/** Checks every page of docs/ and the pages at the root: length, links, anchors, and code blocks of every language. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, sep } from 'node:path';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { findCommand, parseCommandLine } from '../src/cli/command-line.ts';
+import { commands } from '../src/cli/commands.ts';
+import { isGroup } from '../src/cli/program-help.ts';
+import { recipes } from '../scripts/cookbook.ts';
+import { renderCookbook, renderIndex } from '../scripts/render-handbook.ts';
+import { findHeadings } from '../scripts/site/headings.ts';
+import { findUnlisted } from '../scripts/site/navigation.ts';
+import { root } from './sources.ts';
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const pages = [
+  ...globSync('docs/**/*.md', { cwd: root }).map((path) => path.split(sep).join('/')),
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+].toSorted();
+const isGenerated = (path: string): boolean => /^<!-- (?:Generated|Written)/.test(read(path));
+const longest = 1_500;
+
+test.each(pages.filter((path) => path.startsWith('docs/') && !isGenerated(path)))(
+  '%s has at most 1,500 words, code and tables included',
+  (path) => {
+    const words = read(path)
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    expect(words.length).toBeLessThanOrEqual(longest);
+  },
+);
+
+const blocksOf = (path: string): { readonly language: string; readonly text: string }[] =>
+  [...read(path).matchAll(/^```(\S*)[^\n]*\n(.*?)^```$/gms)].map(([, language = '', text = '']) => ({
+    language,
+    text,
+  }));
+
+test('every link leads to a page, and to a heading of it', () => {
+  const headings = new Map(pages.map((path) => [path, findHeadings(read(path))]));
+  const broken = pages.flatMap((path) => {
+    const prose = read(path)
+      .replaceAll(/^```.*?^```$/gms, '')
+      .replaceAll(/`[^`\n]*`/g, '');
+    return [...prose.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)/g)]
+      .filter(([, link = '', anchor]) => {
+        const target =
+          link === ''
+            ? path
+            : normalize(join(dirname(path), link))
+                .split(sep)
+                .join('/');
+        if (!existsSync(join(root, target))) return true;
+        const known = headings.get(target);
+        return anchor !== undefined && known !== undefined && !known.includes(anchor);
+      })
+      .map(([link]) => `${path}: ${link}`);
+  });
+  expect(broken).toEqual([]);
+});
+
+test('every page of docs/ can be reached from the README by links', () => {
+  const found = new Set(['README.md']);
+  for (const path of found)
+    for (const [, link = ''] of read(path).matchAll(/\]\((?!https?:)([^)#\s]+\.md)/g)) {
+      const target = normalize(join(dirname(path), link))
+        .split(sep)
+        .join('/');
+      if (existsSync(join(root, target))) found.add(target);
+    }
+  expect(pages.filter((path) => !found.has(path))).toEqual([]);
+});
+
+test('every code block names a language that a test knows', () => {
+  const known = ['ts', 'tsx', 'text', 'sh', 'json', 'yaml', 'sql', 'diff', 'ini', 'dockerfile', 'nginx'];
+  const unknown = pages.flatMap((path) =>
+    blocksOf(path)
+      .filter(({ language }) => path.startsWith('docs/') && !known.includes(language))
+      .map(({ language, text }) => `${path}: \`\`\`${language} ${text.slice(0, 40)}`),
+  );
+  expect(unknown).toEqual([]);
+});
+
+test('JSON and YAML blocks can be read, and contracts among them load', () => {
+  const head = 'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: page}\ndefaults: {mode: enforce}\n';
+  const readBlock = ({ language, text }: ReturnType<typeof blocksOf>[number]): void => {
+    if (language === 'json') JSON.parse(text);
+    if (language !== 'yaml') return;
+    for (const { errors } of parseAllDocuments(text)) if (errors[0] !== undefined) throw errors[0];
+    if (/^(?:apiVersion: edictum|rules:|tools:\n(?: .*\n)+rules:)/.test(text))
+      contractsFromYamlString(text.startsWith('apiVersion:') ? text : head + text);
+  };
+  const problems = pages.flatMap((path) =>
+    blocksOf(path).flatMap((block) => {
+      try {
+        readBlock(block);
+        return [];
+      } catch (error) {
+        return [`${path}: ${String(error)}`];
+      }
+    }),
+  );
+  expect(problems).toEqual([]);
+});
+
+test('the navigation lists every page for users, and docs/index.md and llms.txt are made from it', async () => {
+  expect(findUnlisted()).toEqual([]);
+  for (const [path, text] of [...(await renderCookbook()), ...(await renderIndex())])
+    expect([path, read(path)]).toEqual([path, text]);
+  expect(recipes.length).toBeGreaterThanOrEqual(15);
+});
+
+test('commands in shell blocks exist, with their options', () => {
+  const lines = pages.flatMap((path) =>
+    blocksOf(path)
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, '').split('\n'))
+      .map((line) => ({ path, line })),
+  );
+  const typed = lines.flatMap(({ path, line }) =>
+    [
+      ...line
+        .replaceAll(/\$\([^)]*\)/g, 'word')
+        .matchAll(/(?:^|[|&;] *|\$\()(?:npx )?quittance ((?:[^|&;#>')]|'[^']*')+)/g),
+    ].map(([, args = '']) => ({ path, line, words: wordsOf(args) })),
+  );
+  expect(typed.length).toBeGreaterThan(50);
+  const problems = typed.flatMap(({ path, line, words: [first = '', ...rest] }) => {
+    const isLonger = rest[0] !== undefined && !rest[0].startsWith('-') && isGroup(first, commands);
+    const [name, args] = isLonger ? [`${first} ${rest[0]}`, rest.slice(1)] : [first, rest];
+    try {
+      parseCommandLine(findCommand(name, commands), args);
+      return [];
+    } catch (error) {
+      return [`${path}: ${line}: ${String(error)}`];
+    }
+  });
+  expect(problems).toEqual([]);
+});
+
+/** Splits a command as a shell does, as far as these pages need it. */
+const wordsOf = (text: string): string[] =>
+  [...text.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g)].map(([word]) => word.replaceAll(/['"]/g, ''));
