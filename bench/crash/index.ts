@@ -3,7 +3,7 @@
  * effects outside. Quittance must show no duplicate effect and no lost call, at any point, with any kind of tool. The
  * naive wrapper must show duplicates, or the run proves nothing.
  *
- *   npm run crash -- [--rounds 3] [--part core|held|quorum|retried|stored|server] [--ledger sqlite|postgres]
+ *   npm run crash -- [--rounds 3] [--part core|held|quorum|retried|notifications|stored|server] [--ledger sqlite|postgres]
  *
  * With `--ledger postgres` the calls are on a real server. The points inside the transactions of SQLite (`stored`) give
  * way to `server`: there the processes live, and the server or the network fails.
@@ -16,10 +16,13 @@ import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { HoldTally } from './hold-rounds.ts';
 import { emptyHoldTally, playHoldRound } from './hold-rounds.ts';
+import type { NotificationTally } from './notification-rounds.ts';
+import { emptyNotificationTally, playNotificationRound } from './notification-rounds.ts';
 import type {
   CrashPoint,
   Errand,
   HoldPoint,
+  NotificationPoint,
   QuorumPoint,
   RetryPoint,
   ServerPoint,
@@ -28,6 +31,7 @@ import type {
 } from './points.ts';
 import {
   holdPointNames,
+  notificationPointNames,
   pointNames,
   quorumPointNames,
   retryPointNames,
@@ -57,7 +61,7 @@ const option = (name: string, otherwise: number): number => {
 };
 const rounds = option('rounds', 3);
 const inFlight = [1, 32] as const;
-const parts = ['core', 'held', 'quorum', 'retried', 'stored', 'server'] as const;
+const parts = ['core', 'held', 'quorum', 'retried', 'notifications', 'stored', 'server'] as const;
 const only = process.argv.includes('--part') ? process.argv[process.argv.indexOf('--part') + 1] : undefined;
 if (only !== undefined && !parts.some((part) => part === only)) {
   process.stderr.write(`--part takes one of ${parts.join(', ')}.\n`);
@@ -169,11 +173,18 @@ const byTool = new Map<ToolKind, Tally>(toolKinds.map((tool) => [tool, emptyTall
 const holdCombinations = (plays('held') ? holdPointNames : []).map((point) => ({ point, calls: 12 }));
 const quorumCombinations = (plays('quorum') ? quorumPointNames : []).map((point) => ({ point, calls: 12 }));
 const retryCombinations = (plays('retried') ? retryPointNames : []).map((point) => ({ point, calls: 12 }));
+const notificationCombinations = (plays('notifications') ? notificationPointNames : []).map((point) => ({
+  point,
+  calls: 4,
+}));
 const storeCombinations = (plays('stored') ? storePointNames : []).map((point) => ({ point, calls: 6 }));
 const serverCombinations = plays('server') ? serverPointNames : [];
 const people = new Map<HoldPoint, HoldTally>(holdPointNames.map((point) => [point, emptyHoldTally()]));
 const voted = new Map<QuorumPoint, QuorumTally>(quorumPointNames.map((point) => [point, emptyQuorumTally()]));
 const tried = new Map<RetryPoint, RetryTally>(retryPointNames.map((point) => [point, emptyRetryTally()]));
+const notified = new Map<NotificationPoint, NotificationTally>(
+  notificationPointNames.map((point) => [point, emptyNotificationTally()]),
+);
 const stored = new Map<StorePoint, StoreTally>(storePointNames.map((point) => [point, emptyStoreTally()]));
 const served = new Map<ServerPoint, ServerTally>(
   serverPointNames.map((point) => [point, emptyServerTally()]),
@@ -184,6 +195,7 @@ const progress = createProgress(
     holdCombinations.length +
     quorumCombinations.length +
     retryCombinations.length +
+    notificationCombinations.length +
     storeCombinations.length +
     serverCombinations.length) *
     rounds,
@@ -223,6 +235,14 @@ try {
       const tally = tried.get(point);
       if (tally !== undefined)
         await playRetryRound(world, ledgers, { point, calls, serial: serial++ }, tally);
+      progress.step();
+    }
+  for (let round = 0; round < rounds && !stopped; round++)
+    for (const { point, calls } of notificationCombinations) {
+      if (stopped) break;
+      const tally = notified.get(point);
+      if (tally !== undefined)
+        await playNotificationRound(ledgers, { point, calls, serial: serial++ }, tally);
       progress.step();
     }
   for (let round = 0; round < rounds && !stopped; round++)
@@ -311,6 +331,21 @@ if (plays('retried'))
     [...tried].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );
 
+if (plays('notifications'))
+  printTable(
+    [
+      'notifications, killed',
+      'rounds',
+      'messages',
+      'arrived once',
+      'repeated and said so',
+      'repeated silently',
+      'recorded twice',
+      'lost',
+    ],
+    [...notified].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
+  );
+
 if (plays('stored'))
   printTable(
     ['stored, checked or recovered, killed', ...heading],
@@ -344,6 +379,8 @@ const sumVoted = (column: keyof QuorumTally): number =>
   [...voted.values()].reduce((total, tally) => total + tally[column], 0);
 const sumHeld = (column: keyof HoldTally): number =>
   [...people.values()].reduce((total, tally) => total + tally[column], 0);
+const sumNotified = (column: keyof NotificationTally): number =>
+  [...notified.values()].reduce((total, tally) => total + tally[column], 0);
 const sum = (tallies: ReadonlyMap<string, Tally>, column: (typeof columns)[number]): number =>
   [...tallies.values()].reduce((total, tally) => total + tally[column], 0);
 const figures = {
@@ -382,6 +419,14 @@ const figures = {
     emitted_twice: sumTried('emittedTwice'),
     unfollowed: sumTried('unfollowed'),
   },
+  notifications: {
+    messages: sumNotified('messages'),
+    arrived_once: sumNotified('once'),
+    repeated_and_said_so: sumNotified('again'),
+    repeated_silently: sumNotified('silently'),
+    recorded_twice: sumNotified('recordedTwice'),
+    lost: sumNotified('lost'),
+  },
   stored: {
     calls: sumStored('calls'),
     duplicated: sumStored('duplicated'),
@@ -396,7 +441,8 @@ const figures = {
     findings: sumServed('findings'),
   },
 };
-const { held, quorum, retried } = figures;
+const { held, quorum, retried, notifications } = figures;
+const notifiedWrong = notifications.repeated_silently + notifications.recorded_twice + notifications.lost;
 const quorumWrong =
   quorum.duplicated +
   quorum.without_quorum +
@@ -414,7 +460,10 @@ const retriedWrong = retried.duplicated + retried.lost + retried.emitted_twice +
 const heldWrong = held.duplicated + held.unapproved + held.asked_twice + held.decided_twice + held.lost;
 process.stdout.write(`${JSON.stringify(figures)}\n`);
 if (stopped) process.exitCode = 130;
-else if (figures.duplicated + figures.lost + heldWrong + quorumWrong + retriedWrong + storedWrong > 0)
+else if (
+  figures.duplicated + figures.lost + heldWrong + quorumWrong + retriedWrong + notifiedWrong + storedWrong >
+  0
+)
   process.exitCode = 1;
 else if (plays('core') && figures.control_duplicated_after_effect === 0) {
   process.stderr.write('The naive wrapper shows no duplicates after the effect: this run proves nothing.\n');

@@ -174,3 +174,39 @@ export type StoreErrand = {
   /** The number of the visit of the point at which it dies. */
   readonly nth: number;
 };
+
+/** The points at which a process is killed that holds calls and sends notifications about them. */
+export const notificationPoints = {
+  'hold: after hold': 'the hold is stored, no behavior has seen it',
+  'message: before connection': 'the message is written, its target is being looked up',
+  'message: arrived': 'the target has the message and has not answered',
+  'message: answered': 'the target has answered, the process may not know that yet',
+  'record: before append': 'the delivery is known, its record and the position are not stored',
+  'record: after append': 'the record of the delivery is stored',
+  'failure: in back-off': 'the target refused the message for now, the next try is due soon',
+  'failure: before record': 'all tries failed, that is not stored',
+  'failure: after record': 'the failure is stored, no retry was requested',
+  'failure: after request': 'a later delivery is requested, it is not due yet',
+  'reminder: before record': 'a question still waits at its time, that is not stored',
+  'reminder: after record': 'the reminder is stored, no message was sent',
+} as const;
+
+export type NotificationPoint = keyof typeof notificationPoints;
+export const notificationPointNames: readonly NotificationPoint[] = Object.keys(
+  notificationPoints,
+) as NotificationPoint[]; // the keys of that table
+
+/** The task of a process that holds calls and sends notifications, or of its successor, which holds none. */
+export type NotificationErrand = {
+  readonly ledger: string;
+  readonly sessionId: string;
+  readonly calls: number;
+  /** The notifications file. */
+  readonly settings: string;
+  /** Undefined for the successor, and where the target kills the process. */
+  readonly point: NotificationPoint | undefined;
+  /** The number of the visit of the point at which the process dies. */
+  readonly nth: number;
+  /** The successor ends once so many messages for each held call are recorded as sent. */
+  readonly messages: number;
+};
