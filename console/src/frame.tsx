@@ -6,7 +6,8 @@ import type { Stats } from '../../src/http/api/stats.ts';
 import { OfflineContext } from './api/offline.ts';
 import { useAnswer } from './api/use-answer.ts';
 import { logOut } from './api/log-out.ts';
-import { useMe } from './api/use-me.ts';
+import { useMay, useMe } from './api/use-me.ts';
+import { useMyQuestions } from './api/use-my-questions.ts';
 import type { Route } from './route.ts';
 import { goTo } from './route.ts';
 import { Count } from './ui/count.tsx';
@@ -17,7 +18,9 @@ import { Problem } from './ui/problem.tsx';
 import { SkewContext, useSkew } from './ui/skew.ts';
 import { ShortcutHelp } from './ui/shortcut-help.tsx';
 import { ThemeSwitch } from './ui/theme-switch.tsx';
+import { useQuestionNotices } from './ui/use-question-notices.ts';
 import { useShortcuts } from './ui/use-shortcuts.ts';
+import { useTitleCount } from './ui/use-title-count.ts';
 
 type Entry = {
   readonly path: string;
@@ -41,7 +44,7 @@ export const entries: readonly Entry[] = [
 
 /** What the numbers in the navigation count. */
 const countLabels: Partial<Record<string, string>> = {
-  inbox: 'held',
+  inbox: 'waiting',
   reconcile: 'to reconcile',
   servers: 'to review',
 };
@@ -75,8 +78,14 @@ export function Frame({
     '?': () => setHelping(true),
     '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   });
+  const mayDecide = useMay('approver');
+  const mine = useMyQuestions(stats.data?.now.held);
+  const waitingForMe = mine?.count ?? 0;
+  useTitleCount(waitingForMe);
+  useQuestionNotices(mine);
   const waiting: Partial<Record<string, number>> = {
-    inbox: stats.data?.now.held ?? 0,
+    // People who may not decide see how many calls are held.
+    inbox: mayDecide ? waitingForMe : (stats.data?.now.held ?? 0),
     reconcile: stats.data?.now.unresolved ?? 0,
     servers: (servers.data?.rows ?? []).reduce((sum, { tools }) => sum + tools.unknown + tools.changed, 0),
   };

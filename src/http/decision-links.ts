@@ -7,7 +7,7 @@
 import { QuittanceError } from '../base/error.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import type { LinkPerson, TokenClaims } from '../runtime/people/signed-token.ts';
+import type { LinkDecision, LinkPerson, TokenClaims } from '../runtime/people/signed-token.ts';
 import { readSignedToken } from '../runtime/people/signed-token.ts';
 import type { Actor } from './actor.ts';
 import { allows, identityOf } from './actor.ts';
@@ -96,6 +96,30 @@ export async function decideWithLink(
     ...(isSignedIn && { identity: identityOf(actor) }),
     stands: (person) => standsStill(service, person),
   });
+}
+
+/** Why each of these decisions would be refused now, so that a page says it before a person decides. */
+export async function readLinkRefusals(
+  service: Service,
+  actor: Actor,
+  token: string,
+  decisions: readonly LinkDecision[],
+): Promise<{ readonly [Decision in LinkDecision]?: string }> {
+  const isSignedIn = actor.role !== undefined;
+  if (isSignedIn && !isApprover(actor)) {
+    const why = `your role is ${actor.role}, and a decision needs approver`;
+    return Object.fromEntries(decisions.map((decision) => [decision, why]));
+  }
+  const refused: { [Decision in LinkDecision]?: string } = {};
+  for (const decision of decisions) {
+    const why = await service.runtime.confirmations.whyNotByLink(token, {
+      decision,
+      ...(isSignedIn && { identity: identityOf(actor) }),
+      stands: (person) => standsStill(service, person),
+    });
+    if (why !== undefined) refused[decision] = why;
+  }
+  return refused;
 }
 
 /** Is the token that a person in a link was known by still valid, with the role? */

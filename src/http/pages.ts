@@ -49,6 +49,7 @@ dt { color: var(--muted); }
 dd { margin: 0; overflow-wrap: anywhere; }
 .code { font: 600 1.6rem/1.2 ui-monospace, monospace; letter-spacing: 0.1em; }
 button.other { border-color: var(--bad); background: none; color: var(--bad); }
+.refused { margin-block: 1rem; padding: 0.25rem 1rem; border-inline-start: 3px solid var(--bad); background: var(--raised); }
 button:disabled { opacity: 0.55; cursor: not-allowed; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 [role='alert'] { color: var(--bad); }
@@ -329,6 +330,19 @@ export const decideScript: string = `'use strict';
       return input;
     };
     const who = question.signedInAs ?? question.named;
+    const refused = new Map(Object.entries(question.refused));
+    if (refused.size > 0) {
+      const note = add('div', '', form);
+      note.setAttribute('role', 'note');
+      note.className = 'refused';
+      for (const why of new Set(refused.values())) {
+        const words = [...refused].filter(([, each]) => each === why).map(([decision]) => decision);
+        const reason = why.charAt(0).toUpperCase() + why.slice(1) + (why.endsWith('.') ? '' : '.');
+        add('p', 'You cannot ' + words.join(' or ') + ' now. ' + reason, note);
+      }
+      if (question.signedInAs === undefined && question.signInWith === undefined)
+        add('p', 'Log in to the console of this server in this browser, then open this link again.', note);
+    }
     if (question.signInWith !== undefined) {
       const link = add('a', 'Sign in with ' + question.signInWith, add('p', '', form));
       link.href = '/login/start?returnTo=/decide';
@@ -336,12 +350,13 @@ export const decideScript: string = `'use strict';
       link.addEventListener('click', () => sessionStorage.setItem(kept, token));
       add('p', 'The decision then counts as yours, verified by the identity provider.', form).className = 'muted';
     }
+    const open = [...new Set(question.allowed)].filter((decision) => !refused.has(decision));
+    if (open.length === 0) return;
     if (who !== undefined) add('p', 'You decide as ' + who + (question.signedInAs === undefined ? ', the person named in this link.' : ' (signed in).'), form);
-    else if (question.madeBy === undefined) add('p', 'This link names no person. Sign in before you decide.', form);
     else add('p', 'The decision is recorded under your name and that of ' + question.madeBy + ', who made this link.', form);
     const by = who === undefined && question.madeBy !== undefined ? field('by', 'Your name (not verified)') : undefined;
     const reason = field('reason', 'Reason (optional)');
-    for (const decision of new Set(question.allowed)) {
+    for (const decision of open) {
       const button = add('button', decision === 'approve' ? 'Approve' : 'Deny', form);
       button.type = 'button';
       if (decision === 'deny') button.className = 'other';

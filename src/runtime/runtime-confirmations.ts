@@ -6,8 +6,9 @@ import type { PersonDecision } from './hold/keep-decision.ts';
 import type { ConfirmationView } from './host/confirmation-view.ts';
 import { decideConfirmation } from './people/decide-confirmation.ts';
 import type { LinkOptions, LinkUse } from './people/decision-token.ts';
-import { decideByToken, makeDecisionToken } from './people/decision-token.ts';
-import { listConfirmations } from './people/list-confirmations.ts';
+import { decideByToken, makeDecisionToken, whyNotByToken } from './people/decision-token.ts';
+import type { Asked } from './people/list-confirmations.ts';
+import { listConfirmations, listQuestionsFor } from './people/list-confirmations.ts';
 import { remindOf } from './people/remind.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 
@@ -15,6 +16,11 @@ import type { RuntimeCore } from './runtime-core.ts';
 export interface RuntimeConfirmations {
   /** Questions to people, newest first, a page at a time. */
   list(query?: ConfirmationQuery): Promise<Page<ConfirmationView>>;
+  /** Open questions that wait for this person: rules and rights let them answer, and they have not answered yet. */
+  listFor(
+    person: Asked,
+    query?: Pick<ConfirmationQuery, 'limit' | 'cursor'>,
+  ): Promise<Page<ConfirmationView>>;
   /** Decides about a held call. The first decision counts; a second one is refused with the name of the first person. */
   decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
   /**
@@ -24,6 +30,8 @@ export interface RuntimeConfirmations {
   link(confirmationId: string, options: LinkOptions): Promise<string>;
   /** Decides with the token of a link. The checks are those of `decide`. */
   decideByLink(token: string, use: LinkUse): Promise<ConfirmationView>;
+  /** Why `decideByLink` would refuse this now; undefined if it would not. For a page that shows it before a person decides. */
+  whyNotByLink(token: string, use: LinkUse): Promise<string | undefined>;
   /**
    * Records that the question still waits, as `confirmation.reminded`: for the last of these times that has come, and for
    * times that rules set. Each is recorded once, whatever process asks for it. Times are in milliseconds since 1970, by
@@ -42,9 +50,11 @@ export function createRuntimeConfirmations(state: RuntimeCore): RuntimeConfirmat
   const { engine } = state;
   return {
     list: (query = {}) => orUnavailable(listConfirmations(engine, query)),
+    listFor: (person, query = {}) => orUnavailable(listQuestionsFor(engine, person, query)),
     decide: (confirmationId, decision) => orUnavailable(decideConfirmation(state, confirmationId, decision)),
     link: (confirmationId, options) => orUnavailable(makeDecisionToken(engine, confirmationId, options)),
     decideByLink: (token, use) => orUnavailable(decideByToken(state, token, use)),
+    whyNotByLink: (token, use) => orUnavailable(whyNotByToken(engine, token, use)),
     remind: (confirmationId, times) => orUnavailable(remindOf(engine, confirmationId, times)),
     expect: (confirmationId, receivedAt = engine.ledger.now()) =>
       engine.arriving.note(confirmationId, receivedAt),

@@ -10,11 +10,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
+import { readConsoleFiles } from '../../src/http/console-files.ts';
 import { launchBrowser } from '../browser.ts';
+import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { startCli } from '../run-cli.ts';
 import type { TestProvider } from '../sign-in/test-provider.ts';
 import { startProvider } from '../sign-in/test-provider.ts';
+import { consoleFolderName } from './build.ts';
 
 /** `approval`: the policy of the rule that asks, as YAML. */
 const rules = (approval: string): string => `apiVersion: edictum/v1
@@ -78,6 +81,7 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
   const openBrowser = async (): Promise<Page> => {
     const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } });
     context.setDefaultTimeout(60_000);
+    if (!isPackageBuilt()) await serveConsole(context, url);
     return context.newPage();
   };
   const kill = async (): Promise<void> => {
@@ -120,6 +124,18 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Run from its sources, the program has no console next to it. The pages are then those that the tests built. */
+async function serveConsole(context: BrowserContext, url: string): Promise<void> {
+  const files = readConsoleFiles(process.env[consoleFolderName]);
+  await context.route(`${url}/{inbox,assets}/**`, (route) => {
+    const path = new URL(route.request().url()).pathname.slice(1);
+    const file = files.get(path.startsWith('assets/') ? path : 'index.html');
+    return file === undefined
+      ? route.continue()
+      : route.fulfill({ body: Buffer.from(file.bytes), contentType: file.type });
+  });
 }
 
 /** From the button of the server through the page of the provider. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
+import type { Runtime } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { HttpServer } from 'quittance/http';
 import { createHttpServer } from 'quittance/http';
@@ -14,6 +15,7 @@ import { eventually } from '../eventually.ts';
 import { payRule, ruleset } from '../people/quorum-stage.ts';
 
 let server: HttpServer;
+let runtime: Runtime;
 let close: () => Promise<void>;
 let hold: (id: string) => Promise<ConfirmationView>;
 const ran: unknown[] = [];
@@ -26,7 +28,7 @@ beforeAll(async () => {
   const contracts = contractsFromYamlString(
     ruleset(payRule('{ groups: [finance], quorum: 2, exclude: [asker] }')),
   );
-  const runtime = createRuntime({ tools, ledger, contracts });
+  runtime = createRuntime({ tools, ledger, contracts });
   const stored = new TokenFile(tokenFilePath(ledgerPath), Date.now);
   for (const [name, groups] of Object.entries({
     ada: ['finance'],
@@ -36,6 +38,7 @@ beforeAll(async () => {
     bob: ['finance'],
   }))
     tokens[name] = stored.create({ name, role: 'approver', groups }).token;
+  tokens['vic'] = stored.create({ name: 'vic', role: 'viewer', groups: ['finance'] }).token;
   server = await createHttpServer({
     ledger,
     runtime,
@@ -122,6 +125,56 @@ test('a link counts as its maker, and its page says what is missing', async () =
   expect(used.body).toMatchObject({ status: 'pending', votes: [{ by: { identity: { kind: 'link' } } }] });
   expect((await decide(question, 'ada')).body.votes).toHaveLength(1);
   expect((await decide(question, 'eve')).body.status).toBe('approved');
+});
+
+test('a link says before the decision whether it would be refused, and why', async () => {
+  const question = await hold('linked');
+  const path = `/v1/confirmations/${question.confirmationId}/link`;
+  const made = await send<{ token: string }>(path, 'ada', { expiresInMs: 60_000 });
+  const byService = await runtime.confirmations.link(question.confirmationId, { expiresInMs: 60_000 });
+  const read = async (token: string, as: string | undefined): Promise<unknown> => {
+    const response = await fetch(`${server.url}/v1/decisions/read`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(as !== undefined && { authorization: `Bearer ${tokens[as]}` }),
+      },
+      body: JSON.stringify({ token }),
+    });
+    return ((await response.json()) as { refused: unknown }).refused;
+  };
+  // The link of a person of the group counts as that person.
+  expect(await read(made.body.token, undefined)).toEqual({});
+  const unnamed = expect.stringContaining('Sign in to decide with it');
+  expect(await read(byService, undefined)).toEqual({ approve: unnamed, deny: unnamed });
+  expect(await read(byService, 'eve')).toEqual({});
+  const outside = 'the rule asks for group finance, and they are not among them';
+  expect(await read(byService, 'mal')).toEqual({ approve: outside, deny: outside });
+  expect(await read(byService, 'bob')).toEqual({ approve: expect.stringContaining('requested by them') });
+  await decide(question, 'eve', { decision: 'deny' });
+  expect(await read(byService, 'ada')).toEqual({
+    approve: expect.stringContaining('denied already by eve'),
+    deny: expect.stringContaining('denied already by eve'),
+  });
+});
+
+test('the questions of a caller are those that wait for this person', async () => {
+  const mine = async (as: string): Promise<unknown> =>
+    (await send<{ count: number }>('/v1/me/questions', as)).body;
+  const none = { count: 0, more: false, rows: [] };
+  const question = await hold('mine');
+  const one = {
+    count: 1,
+    more: false,
+    rows: [{ confirmationId: question.confirmationId, tool: 'pay' }],
+  };
+  // Bob asked. He may not approve, but he may deny.
+  for (const name of ['ada', 'eve', 'bob']) expect(await mine(name)).toEqual(one);
+  for (const name of ['mal', 'dan', 'vic']) expect(await mine(name)).toEqual(none);
+  await decide(question, 'ada');
+  expect([await mine('ada'), await mine('eve')]).toEqual([none, one]);
+  await decide(question, 'eve');
+  expect(await mine('eve')).toEqual(none);
 });
 
 test('delegations are given for oneself and revoked by those they concern', async () => {

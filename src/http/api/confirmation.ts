@@ -90,6 +90,8 @@ export type LinkedQuestion = ConfirmationView & {
   readonly signedInAs?: string;
   /** Name of the identity provider with which a person can sign in before they decide. */
   readonly signInWith?: string;
+  /** Why a decision would be refused now, for the decisions that would be. */
+  readonly refused: { readonly [Decision in LinkDecision]?: string };
   /** The texts for a page, with ids and names that look like secrets masked. */
   readonly shown: { readonly toolName: string; readonly description: string };
 };

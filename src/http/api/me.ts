@@ -1,5 +1,5 @@
 import type { Role } from './role.ts';
-import type { Timestamp } from './scalar.ts';
+import type { Integer, Timestamp } from './scalar.ts';
 import type { SignInView } from './sign-in.ts';
 
 /** `GET /v1/me`: the caller. */
@@ -14,4 +14,19 @@ export type Me = {
   readonly signIn: SignInView | undefined;
   /** The roles that this role includes. Pages use it to hide what the caller may not do. */
   readonly may: readonly Role[];
+};
+
+/** `GET /v1/me/questions`: open questions that wait for the caller. */
+export type MyQuestions = {
+  /** How many of the newest 100 open questions the caller may answer and has not answered. */
+  readonly count: Integer;
+  /** There are older open questions, which are not counted. */
+  readonly more: boolean;
+  /** The newest of them, at most ten. */
+  readonly rows: readonly MyQuestion[];
+};
+export type MyQuestion = {
+  readonly confirmationId: string;
+  /** For people: without control characters, and with ids that look like secrets masked. */
+  readonly tool: string;
 };

@@ -1,6 +1,6 @@
 import { safeSentence, shownId } from '../../base/safe-id.ts';
 import { decideOnce } from '../decide-once.ts';
-import { decideWithLink, makeDecisionLink, readDecisionLink } from '../decision-links.ts';
+import { decideWithLink, makeDecisionLink, readDecisionLink, readLinkRefusals } from '../decision-links.ts';
 import { refuseLargeQuestion } from '../large-calls.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
@@ -68,6 +68,7 @@ export const confirmationRoutes: readonly Route[] = [
         ...question,
         shown: { toolName: shownId(question.toolName), description: safeSentence(question.description) },
         allowed: decisions,
+        refused: await readLinkRefusals(service, actor, body.token, decisions),
         ...(named !== undefined && { named: named.name }),
         ...(maker !== undefined && { madeBy: maker.name }),
         ...(actor.role !== undefined && { signedInAs: actor.name }),

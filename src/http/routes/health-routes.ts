@@ -1,6 +1,7 @@
 import { mayDo } from '../actor.ts';
 import { toSignInView } from '../sign-in/sign-in-view.ts';
 import type { Route } from '../route.ts';
+import { readMyQuestions } from '../read-my-questions.ts';
 import { readReadiness } from '../read-readiness.ts';
 import { defineRoute } from '../route.ts';
 import { writeMetrics } from '../write-metrics.ts';
@@ -21,6 +22,14 @@ export const healthRoutes: readonly Route[] = [
         signIn: signIn && toSignInView(signIn),
         may: mayDo[role],
       }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/me/questions',
+    access: 'viewer',
+    summary: 'Counts the open questions that wait for the caller, and names the newest.',
+    answer: 'MyQuestions',
+    handle: ({ service, actor }) => readMyQuestions(service, actor),
   }),
   defineRoute({
     method: 'GET',

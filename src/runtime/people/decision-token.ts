@@ -9,7 +9,7 @@
  * 3. A typed name gives no permission. It is stored and marked as self-asserted.
  */
 import { timeText } from '../../base/clock.ts';
-import { QuittanceError } from '../../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { DirectIdentity, LinkIdentity } from '../../call/event.ts';
 import { isVerified, selfAsserted } from '../../call/identity.ts';
@@ -121,32 +121,8 @@ export async function decideByToken(
   use: LinkUse,
 ): Promise<ConfirmationView> {
   checkTokenUse(use);
-  const { engine } = state;
-  const claims = readSignedToken(token, engine.seal.tokenKey);
-  if (claims === undefined)
-    return forbid(
-      'This is not a decision token of this ledger, it is incomplete, or an older version made it. Ask for a new one.',
-    );
-  const { confirmationId, inputDigest, revision, expiresAt, decisions } = claims;
-  const facts = { confirmationId };
-  if (countedFrom(use, engine.ledger.now()) >= expiresAt)
-    throw new QuittanceError(
-      'confirmation.expired',
-      `The decision token for ${confirmationId} was good until ${timeText(expiresAt)}.`,
-      facts,
-    );
-  if (!decisions.includes(use.decision))
-    forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
-  if ((await engine.ledger.queries.findConfirmation(confirmationId)) === undefined)
-    forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
-  await refuseFallen(claims, use);
-  const signedIn =
-    use.identity && readIdentity('runtime.confirmations.decideByLink', use.identity, engine.redactor);
-  const { by, link } = holderOf(
-    claims,
-    use,
-    signedIn !== undefined && isVerified(signedIn) ? signedIn : undefined,
-  );
+  const { claims, by, link } = await readUse(state.engine, token, use);
+  const { confirmationId, inputDigest, revision } = claims;
   const { decision, reason } = use;
   return decideConfirmation(
     state,
@@ -161,6 +137,53 @@ export async function decideByToken(
     },
     link,
   );
+}
+
+/** Why this decision would be refused now. Undefined: it would count. A missing name is not a reason. */
+export async function whyNotByToken(
+  engine: Engine,
+  token: string,
+  use: LinkUse,
+): Promise<string | undefined> {
+  checkTokenUse(use);
+  try {
+    const { claims, by, link } = await readUse(engine, token, { by: 'a person', ...use });
+    const { call } = await findOpenQuestion(engine, claims.confirmationId);
+    return await whyForbidden(engine, call, { by, identity: link }, use.decision);
+  } catch (error) {
+    if (isQuittanceError(error) && error.code.startsWith('confirmation.')) return error.message;
+    throw error;
+  }
+}
+
+/** What the token and its use allow, and the person who would decide. Throws if nothing. */
+async function readUse(
+  engine: Engine,
+  token: string,
+  use: LinkUse,
+): Promise<Holder & { readonly claims: TokenClaims }> {
+  const claims = readSignedToken(token, engine.seal.tokenKey);
+  if (claims === undefined)
+    return forbid(
+      'This is not a decision token of this ledger, it is incomplete, or an older version made it. Ask for a new one.',
+    );
+  const { confirmationId, expiresAt, decisions } = claims;
+  const facts = { confirmationId };
+  if (countedFrom(use, engine.ledger.now()) >= expiresAt)
+    throw new QuittanceError(
+      'confirmation.expired',
+      `The decision token for ${confirmationId} was good until ${timeText(expiresAt)}.`,
+      facts,
+    );
+  if (!decisions.includes(use.decision))
+    forbid(`This token is good for ${decisions.join(' or ')}, not to ${use.decision}.`, facts);
+  if ((await engine.ledger.queries.findConfirmation(confirmationId)) === undefined)
+    forbid(`This token is for ${confirmationId}, which is not in this ledger.`, facts);
+  await refuseFallen(claims, use);
+  const signedIn =
+    use.identity && readIdentity('runtime.confirmations.decideByLink', use.identity, engine.redactor);
+  const verified = signedIn !== undefined && isVerified(signedIn) ? signedIn : undefined;
+  return { claims, ...holderOf(claims, use, verified) };
 }
 
 /** Refuses a link whose maker or named person was identified by a token that is no longer valid. */

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { addressOf, useRoute } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
+import { NoticeSwitch } from '../../ui/notice-switch.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Decided } from './decided.tsx';
 import { Grants } from './grants.tsx';
@@ -28,7 +29,9 @@ export default function Inbox({
       <PageHead
         title="Inbox"
         about="Calls awaiting approval, riskiest first. Your approval covers exactly the shown arguments."
-      />
+      >
+        <NoticeSwitch />
+      </PageHead>
       <nav className="tabs" aria-label="Inbox">
         {tabs.map(({ id, label }) => (
           <Link

@@ -12,6 +12,7 @@ import type { OnDecide } from '../../../../src/react/use-consent.ts';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { pathOf, send } from '../../api/client.ts';
+import { tellDecided } from '../../api/on-decided.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { useToast } from '../../ui/toast.tsx';
@@ -48,6 +49,7 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
         decision,
       );
       setAnswered({ id: confirmationId, how: 'mine' });
+      tellDecided();
       showToast(`${doneWords[decision.decision]} ${shownId(view.displayName || view.toolName)}.`);
       reload();
     } catch (thrown) {
