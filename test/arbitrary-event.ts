@@ -71,6 +71,9 @@ const identified = <Event extends object>(
   fc
     .tuple(event, maybe(identity))
     .map(([each, how]) => (how === undefined ? each : { ...each, identity: how }));
+const traceparent = fc
+  .tuple(fc.uuid(), fc.boolean())
+  .map(([id, sampled]) => `00-${id.replaceAll('-', '')}-${id.slice(-12)}0123-0${sampled ? 1 : 0}`);
 const asked = <Event extends object>(
   event: fc.Arbitrary<Event>,
 ): fc.Arbitrary<Event & { askedBy?: Identity; separateDuties?: true }> =>
@@ -240,6 +243,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       attrs: maybe(anyJsonObject),
       submitted: fc.boolean(),
       schemaDigest: maybe(word),
+      traceparent: maybe(traceparent),
     }),
   ),
   fc.record({

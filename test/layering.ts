@@ -53,6 +53,7 @@ export const layers: readonly (readonly string[])[] = [
   ['store'],
   ['contracts'],
   ['outbound'],
+  ['telemetry'],
   // Shared by all adapters, then one room for each framework. Some build on another.
   ['adapters/answer'],
   ['adapters/adopt'],

@@ -64,6 +64,8 @@ export type CallFacts = {
   readonly askedBy: Identity | undefined;
   /** Requesters may not approve: the runtime that accepted the call has separate duties. */
   readonly separateDuties: boolean;
+  /** The trace of the call, as a `traceparent`. */
+  readonly traceparent: string | undefined;
   readonly policyVersion: string | undefined;
   /** The last ruling of the gates. */
   readonly ruling: 'allow' | 'deny' | 'ask' | undefined;

@@ -3,7 +3,7 @@ import type { EventDataOf } from './event-data.ts';
 
 /** The commands for a call. The runtime collects the facts; `decide` checks whether they are legal. */
 export type Command =
-  | ({ readonly type: 'request' } & MaySay<'tool.requested', 'schemaDigest'>)
+  | ({ readonly type: 'request' } & MaySay<'tool.requested', 'schemaDigest' | 'traceparent'>)
   | ({ readonly type: 'rule' } & MaySay<
       'tool.decided',
       'grantId' | 'inputForm' | 'acceptedInput' | 'artifacts'

@@ -71,6 +71,7 @@ function toRequested(
     attrs: command.attrs,
     submitted: command.submitted,
     schemaDigest: command.schemaDigest,
+    traceparent: command.traceparent,
   };
   const { askedBy, separateDuties } = command;
   if (askedBy === undefined && separateDuties === undefined) return event;

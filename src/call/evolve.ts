@@ -300,6 +300,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   attrs: event.attrs,
   askedBy: event.askedBy,
   separateDuties: event.separateDuties ?? false,
+  traceparent: event.traceparent,
   policyVersion: undefined,
   ruling: undefined,
   decidedBy: undefined,

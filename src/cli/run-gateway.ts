@@ -24,6 +24,7 @@ import { needFile } from './load-or-explain.ts';
 import { makeFolder } from './make-folder.ts';
 import { loadContracts } from './load-contracts.ts';
 import { loadQuietHours } from './load-notifications.ts';
+import { loadTelemetry } from './load-telemetry.ts';
 import { readPort } from './read-port.ts';
 import { safeJson, terminalText } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
@@ -60,6 +61,11 @@ export const gatewayOptions: Options = {
     value: 'FILE',
     help: 'Notifications file; its quiet hours extend the time to decide',
     file: true,
+  },
+  telemetry: {
+    value: 'KIND',
+    help: 'Traces and metrics of calls: opentelemetry, through the SDK that the host loads; default: none',
+    choices: ['none', 'opentelemetry'],
   },
   observe: { help: 'Run tools that would ask, and record that they would have asked' },
   json: { help: 'With --http: one line of JSON with the address' },
@@ -147,12 +153,14 @@ async function createGateway(
   const { createMcpGateway } = await import('../mcp/gateway/create-gateway.ts');
   const { err, version } = context;
   const [consoleUrl, quietHoursFile] = [given.text('console-url'), given.text('quiet-hours')];
+  const telemetry = await loadTelemetry(given);
   return createMcpGateway({
     config: { ...config, observe: config.observe || given.has('observe') },
     ledger,
     version,
     reviews,
     board,
+    ...(telemetry !== undefined && { telemetry }),
     tokenFile: signInFile(context),
     ...(contracts !== undefined && { contracts }),
     ...(quietHoursFile !== undefined && { quietHours: loadQuietHours(quietHoursFile) }),

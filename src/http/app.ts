@@ -2,6 +2,9 @@
  * All routes behind one `fetch`. Hono finds the route. This file fixes the order of the steps: identify the caller, check
  * its role, check the request, handle it, answer.
  */
+import { isJsonObject } from '../base/json.ts';
+import { safeId } from '../base/safe-id.ts';
+import { readTraceparent, traceIdsOf } from '../base/traceparent.ts';
 import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
 import type { JsonSchemaChecker } from '../tool/json-schema.ts';
@@ -67,6 +70,11 @@ export type AnsweredRequest = {
   readonly route: string;
   readonly status: number;
   readonly elapsedMs: number;
+  /** The trace that the caller sent. */
+  readonly traceId: string | undefined;
+  /** The call that the request is about. Masked if an id looks like a secret. */
+  readonly sessionId: string | undefined;
+  readonly callId: string | undefined;
 };
 
 export type App = (request: Request, connection: Connection) => Promise<Response>;
@@ -117,7 +125,7 @@ export function createApp(options: AppOptions): App {
 
   return async (request, connection) => {
     const startedAt = performance.now();
-    const visit: Visit = { ...connection, route: 'other', arrivedAt: service.ledger.now() };
+    const visit: Visit = { ...connection, route: 'other', call: undefined, arrivedAt: service.ledger.now() };
     let response: Response;
     let cookie: string | undefined;
     try {
@@ -133,7 +141,16 @@ export function createApp(options: AppOptions): App {
     const { method } = request;
     const [{ route }, { status }, elapsedMs] = [visit, response, performance.now() - startedAt];
     service.metrics.noteRequest(method, route, status, elapsedMs);
-    options.onRequest({ method, route, status, elapsedMs });
+    const traceparent = readTraceparent(request.headers.get('traceparent'));
+    options.onRequest({
+      method,
+      route,
+      status,
+      elapsedMs,
+      traceId: traceparent && traceIdsOf(traceparent).traceId,
+      sessionId: visit.call && safeId(visit.call.sessionId),
+      callId: visit.call && safeId(visit.call.callId),
+    });
     return response;
   };
 }
@@ -248,6 +265,16 @@ function identify(
   return actor;
 }
 
+/** The call that a request names, in its path or in its body. */
+function callOf(params: Readonly<Record<string, string>>, body: unknown): Visit['call'] {
+  const { sessionId, callId } = params;
+  if (sessionId !== undefined && callId !== undefined) return { sessionId, callId };
+  if (!isJsonObject(body) || typeof body['sessionId'] !== 'string' || !isJsonObject(body['call']))
+    return undefined;
+  const { id } = body['call'];
+  return typeof id === 'string' ? { sessionId: body['sessionId'], callId: id } : undefined;
+}
+
 async function answer(
   { service, limits }: AppContext,
   req: HonoRequest,
@@ -269,6 +296,7 @@ async function answer(
         env.cut?.();
       }),
   };
+  env.call = callOf(asked.params, asked.body);
   // Only POST requests wait. A read ends by itself, and a stream checks its own access.
   const pass = route.method === 'POST' ? service.access.hold(req.raw.method, req.raw.headers) : undefined;
   const signal = pass ? AbortSignal.any([req.raw.signal, service.closing, pass.ended]) : req.raw.signal;

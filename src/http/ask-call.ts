@@ -26,7 +26,7 @@ export async function askCall(
   service: Service,
   actor: Actor,
   asked: NewCall,
-  signal: AbortSignal,
+  { signal, traceparent }: { readonly signal: AbortSignal; readonly traceparent: string | undefined },
 ): Promise<CallAnswer> {
   const { ledger, runtime, askedCalls } = service;
   const { sessionId, call } = asked;
@@ -40,6 +40,7 @@ export async function askCall(
     turn.call(call, {
       ifHeld: 'return',
       askedBy: identityOf(actor),
+      ...(traceparent !== undefined && { traceparent }),
       ...(asked.principal !== undefined && { principal: asked.principal }),
       ...(asked.provenance !== undefined && { provenance: asked.provenance }),
       ...(asked.attrs !== undefined && { attrs: asked.attrs }),

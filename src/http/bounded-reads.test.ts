@@ -30,7 +30,9 @@ test('a call larger than a request may read is not read, and the refusal states 
   const reads = new BoundedReads(await ledgerOf([10, 1_100_000]), limits);
   expect(await reads.call({ sessionId: 's', callId: 'c0' })).toMatchObject({ events: expect.any(Array) });
   expect(await reads.call({ sessionId: 's', callId: 'c1' })).toBe('large');
-  await expect(readings.call(reads, { sessionId: 's', callId: 'c1', url: '' })).rejects.toMatchObject({
+  await expect(
+    readings.call(reads, { sessionId: 's', callId: 'c1', url: '', traceUrl: undefined }),
+  ).rejects.toMatchObject({
     code: 'http.too_large',
     facts: { most: '1000000' },
   });

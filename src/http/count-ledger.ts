@@ -1,8 +1,14 @@
 /** Numbers about the ledger for Prometheus. */
+import { safeId } from '../base/safe-id.ts';
+import { boundingBins } from '../call/tool-bounds.ts';
+import { unknownTool } from '../call/unknown-tool.ts';
+import { latencyOfBin } from '../ledger/call-tally.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 
 export type LedgerCounts = {
   readonly merged: readonly ToolTally[];
+  /** How long tools ran, by tool and outcome. Calls whose body never ran are not counted. */
+  readonly durations: readonly ToolDurations[];
   /** Tools that have their own counter from now on. */
   readonly common: readonly string[];
   readonly unresolved: number;
@@ -16,12 +22,13 @@ export async function countLedger(
   ledger: Pick<Ledger, 'queries' | 'entries'>,
   known: readonly string[],
 ): Promise<LedgerCounts> {
-  const tallies = await ledger.queries.tallyCalls({ by: ['toolName', 'outcome', 'code'] });
+  const tallies = await ledger.queries.tallyCalls({ by: ['toolName', 'outcome', 'code', 'bin'] });
   const held = await ledger.queries.findConfirmations({ status: 'pending', limit: 1_000 });
   const common = new Set(known);
   const merged = mergeTools(tallies, common);
   return {
-    merged,
+    merged: sumTallies(merged),
+    durations: sumDurations(merged),
     common: [...common],
     unresolved: tallies.reduce((sum, each) => sum + each.unresolved, 0),
     costMicros: tallies.reduce((sum, each) => sum + each.costMicros, 0),
@@ -37,25 +44,73 @@ export type ToolTally = {
   readonly calls: number;
 };
 
+/** A histogram from the ledger: the bounds of `toolBounds`. */
+export type ToolDurations = {
+  readonly toolName: string;
+  readonly outcome: string;
+  /** The calls up to each bound. */
+  readonly counts: readonly number[];
+  readonly count: number;
+  /** In seconds, from the middles of the ledger's bins: within five percent. */
+  readonly sum: number;
+};
+
+type BinTally = ToolTally & { readonly bin: number };
+
 /**
- * A model may call any name, so names beyond the most frequent ones share a counter. A name keeps its own counter once it
- * has one, because counters must not decrease.
+ * A model may call any name, so names that no tool has share a counter, and so do names beyond the most frequent ones. A
+ * name keeps its own counter once it has one, because counters must not decrease.
  */
-function mergeTools(tallies: readonly ToolTally[], common: Set<string>): readonly ToolTally[] {
+function mergeTools(tallies: readonly BinTally[], common: Set<string>): readonly BinTally[] {
   const byTool = new Map<string, number>();
-  for (const { toolName, calls } of tallies) byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
+  for (const { toolName, code, calls } of tallies)
+    if (code !== 'tool.unknown') byTool.set(toolName, (byTool.get(toolName) ?? 0) + calls);
   for (const [name] of [...byTool].toSorted(([, one], [, other]) => other - one)) {
     if (common.size >= mostTools) break;
     common.add(name);
   }
+  const labelOf = ({ toolName, code }: BinTally): string => {
+    if (code === 'tool.unknown') return unknownTool;
+    return common.has(toolName) ? escape(safeId(toolName)) : '(others)';
+  };
+  return tallies.map((tally) => ({
+    ...tally,
+    toolName: labelOf(tally),
+    outcome: escape(tally.outcome),
+    code: tally.outcome === '' ? '' : escape(tally.code),
+  }));
+}
+
+/** Counted by the written labels: Prometheus rejects a page with a duplicate label. */
+function sumTallies(tallies: readonly BinTally[]): readonly ToolTally[] {
   const merged = new Map<string, ToolTally>();
-  for (const tally of tallies) {
-    // Count by the written label: Prometheus rejects a page with a duplicate label.
-    const toolName = common.has(tally.toolName) ? escape(tally.toolName) : '(others)';
-    const outcome = escape(tally.outcome);
-    const code = outcome === '' ? '' : escape(tally.code);
+  for (const { toolName, outcome, code, calls } of tallies) {
     const key = JSON.stringify([toolName, outcome, code]);
-    merged.set(key, { toolName, outcome, code, calls: tally.calls + (merged.get(key)?.calls ?? 0) });
+    merged.set(key, { toolName, outcome, code, calls: calls + (merged.get(key)?.calls ?? 0) });
+  }
+  return [...merged.values()];
+}
+
+function sumDurations(tallies: readonly BinTally[]): readonly ToolDurations[] {
+  const merged = new Map<
+    string,
+    { toolName: string; outcome: string; counts: number[]; count: number; sum: number }
+  >();
+  for (const { toolName, outcome, bin, calls } of tallies) {
+    if (bin < 0 || outcome === '') continue;
+    const key = JSON.stringify([toolName, outcome]);
+    const found = merged.get(key) ?? {
+      toolName,
+      outcome,
+      counts: boundingBins.map(() => 0),
+      count: 0,
+      sum: 0,
+    };
+    merged.set(key, found);
+    found.count += calls;
+    found.sum += (calls * latencyOfBin(bin)) / 1_000;
+    for (const [index, bound] of boundingBins.entries())
+      if (bin < bound) found.counts[index] = (found.counts[index] ?? 0) + calls;
   }
   return [...merged.values()];
 }

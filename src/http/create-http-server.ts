@@ -41,6 +41,7 @@ import { LedgerTokens } from './ledger-tokens.ts';
 import type { Tokens } from './token-content.ts';
 import { checkTokenName, newSecret } from './token-content.ts';
 import { TokenFile, tokenFilePath } from './token-file.ts';
+import { checkTraceUrl } from './trace-url.ts';
 
 export type HttpServerOptions = {
   readonly ledger: Ledger;
@@ -83,6 +84,11 @@ export type HttpServerOptions = {
   readonly onError?: (error: unknown) => void;
   /** Receives each answered request: its route, never its address or its contents. */
   readonly onRequest?: (request: AnsweredRequest) => void;
+  /**
+   * The address of a trace in the program that shows traces, with `{traceId}` and perhaps `{spanId}` in it. The console
+   * then links calls to their traces.
+   */
+  readonly traceUrl?: string;
   /** The version that the server reports. */
   readonly version?: string;
 };
@@ -157,6 +163,7 @@ const optionNames = [
   'limits',
   'onError',
   'onRequest',
+  'traceUrl',
   'version',
 ] as const;
 
@@ -167,6 +174,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   checkKeys('createHttpServer', options, optionNames);
   checkBudgets(options.budgets);
   checkNames(options);
+  checkTraceUrl(options.traceUrl);
   if (options.localName !== undefined) checkTokenName(options.localName);
   const { ledger, ledgerUrl, host: given = '127.0.0.1', limits = {}, localName } = options;
   // This name has two addresses, and another program may listen on the other one.
@@ -222,6 +230,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     stallMs,
   });
   ({ port } = listening);
+  const stopTiming = options.runtime.onTime((what, elapsedMs) => service.metrics.noteTime(what, elapsedMs));
   return {
     get url() {
       return url();
@@ -233,6 +242,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     drain: () => draining.abort(),
     async close() {
       closing.abort();
+      stopTiming();
       service.followers.close();
       await Promise.all([listening.close(), closeService(service)]);
     },
@@ -365,6 +375,7 @@ function createService(
       onError,
     }),
     url,
+    traceUrl: options.traceUrl,
     version,
     closing,
     draining,

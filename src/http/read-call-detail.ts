@@ -11,11 +11,12 @@ import { buildTrace } from '../ledger/trace.ts';
 import { foldStored, isCallEvent } from '../ledger/fold-stored.ts';
 import { undoneCallId, undoneToolName } from '../runtime/host/undo-tool.ts';
 import type { CallDetail, RelatedCall } from './api/call.ts';
+import { toTraceUrl } from './trace-url.ts';
 
 export async function readCallDetail(
   reads: BoundedReads,
   { sessionId, callId }: CallRef,
-  url: string,
+  { url, traceUrl }: { readonly url: string; readonly traceUrl: string | undefined },
 ): Promise<CallDetail> {
   const stored = await reads.needCall({ sessionId, callId });
   const call = foldStored(stored);
@@ -32,6 +33,7 @@ export async function readCallDetail(
     events: stored.events,
     audit: projectAudit(stored.events.filter(isCallEvent)),
     trace: buildTrace(stored.events),
+    traceUrl: toTraceUrl(traceUrl, call.traceparent),
     content: call.settled && outcomeToContentParts(call.settled.outcome),
     related: [...relatedTo(call), ...(await causeOf(reads, call, stored.events))],
     equivalents: {

@@ -42,7 +42,10 @@ type Reading<Input, Answer> = (reads: BoundedReads, input: Input) => Promise<Ans
 export type Readings = {
   readonly calls: Reading<CallQuery & { readonly limit: number }, CallPage>;
   readonly facets: Reading<CallQuery, CallFacets>;
-  readonly call: Reading<CallRef & { readonly url: string }, CallDetail>;
+  readonly call: Reading<
+    CallRef & { readonly url: string; readonly traceUrl: string | undefined },
+    CallDetail
+  >;
   readonly sessions: Reading<SessionQuery, Page<SessionSummary>>;
   readonly timeline: Reading<
     { readonly sessionId: string; readonly limit: number; readonly cursor: string | undefined },
@@ -77,7 +80,7 @@ export type AnswerOf<Name extends ReadingName> = Awaited<ReturnType<Readings[Nam
 export const readings: Readings = {
   calls: (reads, query) => searchCalls(reads, query),
   facets: (reads, query) => countFacets(reads, query),
-  call: (reads, { url, ...ref }) => readCallDetail(reads, ref, url),
+  call: (reads, { url, traceUrl, ...ref }) => readCallDetail(reads, ref, { url, traceUrl }),
   sessions: async ({ ledger }, query) => ledger.queries.findSessions(query),
   timeline: (reads, { sessionId, ...page }) => readTimeline(reads, sessionId, page),
   events: (reads, query) => readFeedPage(reads, query),

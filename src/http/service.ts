@@ -45,6 +45,8 @@ export type Service = {
   readonly reader: Reader;
   /** The URL of the server, without a slash at the end. */
   readonly url: () => string;
+  /** The template of links to traces; undefined if the console has none. */
+  readonly traceUrl: string | undefined;
   readonly version: string;
   /** Aborted when the server closes. It is then not ready, and waits end. */
   readonly closing: AbortSignal;

@@ -8,6 +8,8 @@ export type Connection = {
 /** The connection, and the route of its request. */
 export type Visit = Connection & {
   route: string;
+  /** The call that the request is about. */
+  call: { readonly sessionId: string; readonly callId: string } | undefined;
   /** When the head of the request arrived, by the ledger's clock. The body may come much later. */
   readonly arrivedAt: number;
 };

@@ -1,5 +1,5 @@
+import { toolBounds } from '../call/tool-bounds.ts';
 import type { Histogram } from './metrics.ts';
-import { buckets } from './metrics.ts';
 import type { Asker } from './reader.ts';
 import type { Service } from './service.ts';
 
@@ -11,7 +11,7 @@ export async function writeMetrics(
   const common = [...metrics.tools];
   const counts = await reader.value('counts', { common }, asked, { isRemembered: true });
   for (const name of counts.common) metrics.tools.add(name);
-  const { merged, unresolved, costMicros, held, position } = counts;
+  const { merged, durations, unresolved, costMicros, held, position } = counts;
   const lines = [
     ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
     ...merged
@@ -24,6 +24,17 @@ export async function writeMetrics(
     ...merged
       .filter(({ outcome }) => outcome === '')
       .map(({ toolName, calls }) => `quittance_calls_open{tool="${toolName}"} ${calls}`),
+    ...family(
+      'quittance_tool_duration_seconds',
+      'histogram',
+      'How long tools ran, by tool and outcome. The sum is within five percent.',
+    ),
+    ...durations.flatMap(({ toolName, outcome, ...found }) =>
+      toLines('quittance_tool_duration_seconds', `tool="${toolName}",outcome="${outcome}"`, {
+        bounds: toolBounds,
+        ...found,
+      }),
+    ),
     ...family('quittance_calls_unresolved', 'gauge', 'Unresolved calls: their effect is unknown.'),
     `quittance_calls_unresolved ${unresolved}`,
     ...family('quittance_cost_micros_total', 'counter', 'What calls cost.'),
@@ -32,6 +43,18 @@ export async function writeMetrics(
     `quittance_confirmations_pending ${held}`,
     ...family('quittance_ledger_position', 'gauge', 'The position of the last entry.'),
     `quittance_ledger_position ${position}`,
+    ...family(
+      'quittance_commit_duration_seconds',
+      'histogram',
+      'How long the ledger took to store an entry of this process.',
+    ),
+    ...toLines('quittance_commit_duration_seconds', '', metrics.times.commit),
+    ...family(
+      'quittance_queue_duration_seconds',
+      'histogram',
+      'How long calls of a batch of this process waited for their turn.',
+    ),
+    ...toLines('quittance_queue_duration_seconds', '', metrics.times.queue),
     ...family('quittance_http_followers', 'gauge', 'Connections that follow the ledger.'),
     `quittance_http_followers ${followers.count}`,
     ...family(
@@ -45,7 +68,9 @@ export async function writeMetrics(
     ...family('quittance_http_requests_total', 'counter', 'Requests by route and status.'),
     ...[...metrics.requests].map(([labels, count]) => `quittance_http_requests_total{${labels}} ${count}`),
     ...family('quittance_http_request_seconds', 'histogram', 'How long requests took.'),
-    ...[...metrics.durations].flatMap(([labels, histogram]) => toLines(labels, histogram)),
+    ...[...metrics.durations].flatMap(([labels, histogram]) =>
+      toLines('quittance_http_request_seconds', labels, histogram),
+    ),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -55,11 +80,15 @@ const family = (name: string, type: string, help: string): string[] => [
   `# TYPE ${name} ${type}`,
 ];
 
-const toLines = (labels: string, { counts, sum, count }: Histogram): string[] => [
-  ...buckets.map(
-    (bound, index) => `quittance_http_request_seconds_bucket{${labels},le="${bound}"} ${counts[index] ?? 0}`,
-  ),
-  `quittance_http_request_seconds_bucket{${labels},le="+Inf"} ${count}`,
-  `quittance_http_request_seconds_sum{${labels}} ${sum}`,
-  `quittance_http_request_seconds_count{${labels}} ${count}`,
-];
+type Written = Omit<Histogram, 'counts'> & { readonly counts: readonly number[] };
+
+function toLines(name: string, labels: string, { bounds, counts, sum, count }: Written): string[] {
+  const before = labels === '' ? '' : `${labels},`;
+  const braced = labels === '' ? '' : `{${labels}}`;
+  return [
+    ...bounds.map((bound, index) => `${name}_bucket{${before}le="${bound}"} ${counts[index] ?? 0}`),
+    `${name}_bucket{${before}le="+Inf"} ${count}`,
+    `${name}_sum${braced} ${sum}`,
+    `${name}_count${braced} ${count}`,
+  ];
+}

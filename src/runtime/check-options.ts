@@ -38,6 +38,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   inlineLimit: true,
   cancelGraceMs: true,
   concurrency: true,
+  telemetry: true,
   clock: true,
   ids: true,
 };
@@ -72,6 +73,8 @@ export function checkRuntimeOptions(options: RuntimeOptions<readonly AnyTool[]>)
   for (const name of ['onConfirm', 'mayDecide', 'mayGrant', 'successCheck'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       refuse(`${name} must be a function.`);
+  if (options.telemetry !== undefined && typeof options.telemetry?.startCall !== 'function')
+    refuse("telemetry must be what `openTelemetry` of 'quittance/opentelemetry' gives.");
   if (options.coerce !== undefined && typeof options.coerce !== 'boolean')
     refuse('coerce must be true or false.');
   if (options.behaviors !== undefined && !Array.isArray(options.behaviors))

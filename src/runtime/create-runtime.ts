@@ -49,6 +49,9 @@ import { createRuntimeHandoffs } from './runtime-handoffs.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
 import { stayAwake } from './state/stay-awake.ts';
 import { FailedWrites } from './host/failed-writes.ts';
+import type { TimeListener } from './host/safe-telemetry.ts';
+import { SafeTelemetry } from './host/safe-telemetry.ts';
+import { readOpenCounts } from './host/read-open-counts.ts';
 import { recordFailedWrites, watchFailedWrites } from './settle/record-failed-writes.ts';
 import { unlist } from './turn/make-call.ts';
 import { settlePending } from './settle/settle-pending.ts';
@@ -89,6 +92,11 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   }): Promise<readonly RecoveredCall[]>;
   /** Protects further files of the host from calls, from the next call on. */
   protectFiles(files: ProtectedFiles): void;
+  /**
+   * Calls the listener with how long calls of a batch waited for their turn, and how long the ledger took to store an
+   * entry. Returns a function that removes it. Nothing is measured without a listener and without telemetry.
+   */
+  onTime(listener: TimeListener): () => void;
   /** Accepts no more calls and waits for active ones. Held calls stay held. */
   close(): Promise<void>;
 }
@@ -114,6 +122,8 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   const state = new RuntimeCore(engine, feed);
   watchFailedWrites(state, settlePending);
   const closing = new AbortController();
+  const unwatch = engine.telemetry.watchCounts(() => readOpenCounts(engine.ledger));
+  closing.signal.addEventListener('abort', unwatch, { once: true });
   options.ledger.watchTrouble?.(engine.onTrouble, closing.signal);
   const call: CallTool = (...asked) => callTool(state, ...asked);
   // Registered before recovery, because behaviors may react to recovered calls.
@@ -143,6 +153,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
       return orUnavailable(stayAwake(engine, recover(state, onProgress)));
     },
     protectFiles: (files) => engine.ownFiles.add(files),
+    onTime: (listener) => engine.telemetry.listen(listener),
     close: () => close(state, closing),
   };
 }
@@ -186,8 +197,10 @@ function createEngine<Tools extends readonly AnyTool[]>(
   checkRuntimeOptions(options);
   const { clock = systemClock, ids = createIds(), onPreToolUse = [] } = options;
   const { inlineLimit = TOOL_MESSAGE_MAX_CHARS } = options;
-  const ledger = reportTrouble(options.ledger);
   const onTrouble = options.onTrouble ?? warnOfTrouble;
+  const redactor = createRedactor(options.redaction);
+  const telemetry = new SafeTelemetry(options.telemetry, redactor, onTrouble);
+  const ledger = reportTrouble(options.ledger, { telemetry, clock });
   const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
   // Finds the files, and warns, before the first call.
   ownFiles.judge();
@@ -206,7 +219,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     nextEventId: eventIdsFrom(ids),
     ledger,
     seal: openSeal(options.ledger, use),
-    redactor: createRedactor(options.redaction),
+    redactor,
     deadlines: createDeadlines(clock),
     expiries: createDeadlines(clock, { keepsAlive: false }),
     arriving: new ArrivingDecisions(),
@@ -219,6 +232,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     hooks: typeof onPreToolUse === 'function' ? [onPreToolUse] : [...onPreToolUse],
     onConfirm: options.onConfirm,
     onTrouble,
+    telemetry,
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,

@@ -15,6 +15,7 @@ import type { MayDecide } from './host/may-decide.ts';
 import type { MayGrant } from './host/may-grant.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
 import type { OnTrouble } from './host/runtime-trouble.ts';
+import type { Telemetry } from './host/telemetry.ts';
 import type { PreToolUse } from './host/tool-decision.ts';
 
 /** The options of a runtime. Only the tools and the ledger are required. */
@@ -86,6 +87,8 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
   readonly cancelGraceMs?: number;
   /** How many calls of one `callAll` run at a time. Default: eight. */
   readonly concurrency?: number;
+  /** Traces and metrics of calls, e.g. `openTelemetry()` of `quittance/opentelemetry`. */
+  readonly telemetry?: Telemetry;
   readonly clock?: Clock;
   readonly ids?: Ids;
 };

@@ -27,6 +27,11 @@ export type ToolContext = {
   /** The same for every attempt of this call. Pass it to a service that recognizes repeated requests. */
   readonly idempotencyKey: string;
   readonly principal: Principal | undefined;
+  /**
+   * The trace context of this attempt, as a `traceparent` of the W3C, for requests that no instrumentation sees.
+   * Undefined if the call has no trace.
+   */
+  readonly traceparent: string | undefined;
   /** The preview that a person approved: do exactly this, or refuse. Undefined if no person was asked. */
   readonly approved: PreviewedOperation | undefined;
   /** The last preview, whether or not a person was asked about it. */

@@ -95,6 +95,7 @@ function unseenRequest(events: readonly CallEvent[], first: CallEvent): ToolRequ
     attrs: undefined,
     submitted: false,
     schemaDigest: undefined,
+    traceparent: undefined,
   };
 }
 

@@ -158,6 +158,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
         attrs: undefined,
         submitted,
         schemaDigest: undefined,
+        traceparent: undefined,
       };
       await gone.journal.append({
         entryId: `ent_${callId}`,

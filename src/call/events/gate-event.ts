@@ -26,6 +26,8 @@ export type ToolRequested = CallEventOf<
     submitted: boolean;
     /** Schema digest of the tool. Undefined without a tool, or if it has no JSON Schema. */
     schemaDigest: string | undefined;
+    /** The trace of the call, as a `traceparent` of the W3C: hexadecimal digits only. */
+    traceparent: string | undefined;
     /** How the calling program was identified, e.g. the token it used over HTTP. Absent: not recorded. */
     askedBy?: Identity;
     /** The runtime that accepted the call has separate duties. Absent: it does not, or did not say. */

@@ -20,6 +20,7 @@ import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadNotifications } from '../load-notifications.ts';
 import { loadRuntime } from '../load-runtime.ts';
+import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
 import { readPort } from '../read-port.ts';
@@ -61,6 +62,11 @@ export const serveCommand: CliCommand = {
   ],
   async run(typed, context) {
     const { given, configFile } = layerOptions(typed, context.env, serveSettings);
+    if (given.has('runtime') && given.text('telemetry') === 'opentelemetry')
+      throw new UsageError(
+        '--runtime brings its own telemetry: createRuntime({ telemetry: openTelemetry() }).',
+        ['quittance serve --runtime runtime.ts'],
+      );
     if (given.has('runtime') && (given.has('contracts') || given.has('tools')))
       throw new UsageError(
         '--runtime brings its own tools and contracts, so it excludes --tools and --contracts.',
@@ -134,6 +140,7 @@ type Start = {
 async function start({ given, context, log, ...more }: Start): Promise<HttpServer> {
   const { contracts } = more.runtime;
   const [host, publicUrl] = [given.text('host'), given.text('public-url')];
+  const traceUrl = given.text('trace-url');
   const proxyHeader = readProxyHeader(given.text('proxy-header'));
   const signIn = readSignIn(given, context.env);
   // Imported here because no other command needs it and each would wait for it to load.
@@ -144,6 +151,7 @@ async function start({ given, context, log, ...more }: Start): Promise<HttpServe
       ...(isReadFromFiles(contracts) && { reloadContracts: () => contracts.reload() }),
       ...(host !== undefined && { host }),
       ...(publicUrl !== undefined && { publicUrl }),
+      ...(traceUrl !== undefined && { traceUrl }),
       allowHosts: given.list('allow-host'),
       trustProxies: given.list('trust-proxy'),
       ...(proxyHeader !== undefined && { proxyHeader }),
@@ -155,9 +163,9 @@ async function start({ given, context, log, ...more }: Start): Promise<HttpServe
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
         void log.write('error', 'server.error', message);
       },
-      onRequest: ({ method, route, status, elapsedMs }) => {
+      onRequest: ({ method, route, status, elapsedMs, ...ids }) => {
         const level = status >= 500 ? 'warn' : method === 'GET' || log.format === 'text' ? 'debug' : 'info';
-        const facts = { method, route, status, elapsedMs: Math.round(elapsedMs) };
+        const facts = { method, route, status, elapsedMs: Math.round(elapsedMs), ...ids };
         void log.write(level, 'http.request', `${method} ${route} ${status}`, facts);
       },
     });
@@ -218,7 +226,14 @@ async function makeRuntime(
     return loadRuntime(own, ledger, { quietHours });
   }
   const tools = readTools(given.text('tools'));
-  return createRuntime({ tools, ledger, quietHours, ...(contracts !== undefined && { contracts }) });
+  const telemetry = await loadTelemetry(given);
+  return createRuntime({
+    tools,
+    ledger,
+    quietHours,
+    ...(contracts !== undefined && { contracts }),
+    ...(telemetry !== undefined && { telemetry }),
+  });
 }
 
 function spanOf(given: Given, name: string, byDefault: number): number {

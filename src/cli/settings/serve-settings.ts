@@ -28,6 +28,15 @@ export const serveSettings: Settings = {
   name: { value: 'NAME', help: 'Name recorded for decisions made after logging in with the link' },
   'allow-host': { value: 'NAME', help: 'Additional host name the server answers to', multiple: true },
   'public-url': { value: 'URL', help: 'Public address of the server, behind a proxy' },
+  'trace-url': {
+    value: 'URL',
+    help: 'Address of a trace, with {traceId} in it; the console links calls to their traces',
+  },
+  telemetry: {
+    value: 'KIND',
+    help: 'Traces and metrics of the calls of this server: opentelemetry, through the SDK that the host loads; default: none',
+    choices: ['none', 'opentelemetry'],
+  },
   'trust-proxy': {
     value: 'ADDRESS',
     help: 'Proxy, or network of proxies, whose client address header is trusted',

@@ -76,6 +76,8 @@ export type CallDetail = {
   readonly audit: readonly ToolAuditRecord[];
   /** Which event of this call caused which. */
   readonly trace: readonly TraceNode[];
+  /** The address of the distributed trace of the call, if the server has a template for it. */
+  readonly traceUrl: string | undefined;
   /** The content the model received, part by part. Missing until the call has an outcome. */
   readonly content: readonly ContentPart[] | undefined;
   /** Calls that this call names, and calls that name it. */

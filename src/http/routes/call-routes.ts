@@ -1,3 +1,4 @@
+import { readTraceparent } from '../../base/traceparent.ts';
 import type { CallQuery } from '../../ledger/call-query.ts';
 import type { CallFilters } from '../api/call.ts';
 import { askCall } from '../ask-call.ts';
@@ -41,7 +42,8 @@ export const callRoutes: readonly Route[] = [
     body: 'NewCall',
     answer: 'CallAnswer',
     size: 'judged',
-    handle: ({ service, actor, body, signal }) => askCall(service, actor, body, signal),
+    handle: ({ service, actor, body, signal, headers }) =>
+      askCall(service, actor, body, { signal, traceparent: readTraceparent(headers.get('traceparent')) }),
   }),
   defineRoute({
     method: 'GET',
@@ -50,7 +52,12 @@ export const callRoutes: readonly Route[] = [
     summary: 'Shows one call with its events, audit records and trace.',
     answer: 'CallDetail',
     handle: ({ service, params: { sessionId, callId }, ...asked }) =>
-      service.reader.answer('call', { sessionId, callId, url: service.url() }, asked, { costOf: 1 }),
+      service.reader.answer(
+        'call',
+        { sessionId, callId, url: service.url(), traceUrl: service.traceUrl },
+        asked,
+        { costOf: 1 },
+      ),
   }),
 ];
 

@@ -54,7 +54,14 @@ export const reconcileRoutes: readonly Route[] = [
         if (!isQuittanceError(error, 'call.resolved') || 'ask' in body) throw error;
         if (!(await isRecorded(service, params, body, actor))) throw error;
       }
-      return service.reader.answer('call', { ...params, url: service.url() }, asked, { costOf: 1 });
+      return service.reader.answer(
+        'call',
+        { ...params, url: service.url(), traceUrl: service.traceUrl },
+        asked,
+        {
+          costOf: 1,
+        },
+      );
     },
   }),
   defineRoute({

@@ -6,6 +6,7 @@ import type { QuietHours } from '../../base/quiet-hours.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
+import type { Telemetry } from '../../runtime/host/telemetry.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
 import type { GatewayBoard } from '../status/gateway-board.ts';
@@ -36,6 +37,8 @@ export type GatewayOptions = {
   readonly contracts?: LoadedContracts;
   /** As in `createRuntime`. */
   readonly quietHours?: readonly QuietHours[];
+  /** Traces and metrics of calls, e.g. `openTelemetry()` of `quittance/opentelemetry`. */
+  readonly telemetry?: Telemetry;
   /** What people answered about tools. Without it, only tools that nothing is known about ask. */
   readonly reviews?: ToolReviews;
   /** Takes the reports of the gateway for other processes, such as `quittance serve`. */
@@ -132,6 +135,7 @@ export class Gateway {
       ledger,
       contracts,
       quietHours: options.quietHours ?? [],
+      telemetry: options.telemetry,
       names: this.names,
       reviews: options.reviews,
       observe: config.observe,

@@ -56,6 +56,10 @@ export type GovernedCallsOptions = {
 /** How long a client may take to come back with a state. */
 const stateLastsMs = 24 * 3_600_000;
 
+/** The trace context that a client sends in `_meta`. The runtime ignores a malformed one. */
+const traceOf = ({ meta: { traceparent } }: ClientRequest): { readonly traceparent?: string } =>
+  typeof traceparent === 'string' ? { traceparent } : {};
+
 export class GovernedCalls {
   readonly #options: GovernedCallsOptions;
   readonly #open = new Map<string, OpenCall>();
@@ -102,7 +106,7 @@ export class GovernedCalls {
       const turn = runtime.turn({ sessionId, principal, ...(askedBy !== undefined && { askedBy }) });
       const id = mcpCallId(client) ?? ids.next('call');
       const given = (params['arguments'] ?? {}) as JsonObject; // it came as JSON
-      const options = { signal: client.signal };
+      const options = { signal: client.signal, ...traceOf(client) };
       const outcome = await turn.call({ id, name, arguments: given }, options);
       return await toCallToolResult(this.#options.ledger, sessionId, outcome, { shape: 'value' });
     } finally {
@@ -137,7 +141,11 @@ export class GovernedCalls {
         ...(caller.askedBy !== undefined && { askedBy: caller.askedBy }),
       });
       const envelope = { id: call.callId, name: tool.name, arguments: args as JsonObject };
-      const options = { signal: call.signal, attrs: this.#attrs(tool, call) };
+      const options = {
+        signal: call.signal,
+        attrs: this.#attrs(tool, call),
+        ...traceOf(call.firstRequest),
+      };
       const answer = await turn.call(envelope, { ...options, ifHeld: 'return' });
       if (answer.type !== 'pending') return await this.toResult(call.sessionId, answer);
       // The same call again: it joins the first and waits for its end.
@@ -208,6 +216,8 @@ export class GovernedCalls {
       const send = call?.send ?? this.#options.sendDetached(entry.name);
       const meta = { ...call?.firstRequest.meta };
       delete meta['quittance/callId'];
+      // The attempt is nearer to the server than what the client sent. Without a trace, that is passed on as it came.
+      if (context.traceparent !== undefined) meta['traceparent'] = context.traceparent;
       // A client may send answers before it was asked.
       const early = call?.firstRequest.requestState === undefined && call?.firstRequest.inputResponses;
       let params: Fields = {

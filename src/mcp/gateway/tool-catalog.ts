@@ -13,6 +13,7 @@ import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import type { Telemetry } from '../../runtime/host/telemetry.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
@@ -41,6 +42,7 @@ export type CatalogOptions = {
   readonly ledger: Ledger;
   readonly contracts: LoadedContracts | undefined;
   readonly quietHours: readonly QuietHours[];
+  readonly telemetry: Telemetry | undefined;
   readonly names: ServerNames;
   /** The answers of people. Without them, only tools that nothing is known about ask. */
   readonly reviews: ToolReviews | undefined;
@@ -171,12 +173,13 @@ export class ToolCatalog {
   }
 
   #createRuntime(): Runtime {
-    const { ledger, observe, quietHours } = this.#options;
+    const { ledger, observe, quietHours, telemetry } = this.#options;
     return createRuntimeOn({
       tools: [...this.#tools.values()].map(({ tool }) => tool),
       ledger,
       contracts: this.#contracts,
       quietHours,
+      ...(telemetry !== undefined && { telemetry }),
       ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
     });
   }

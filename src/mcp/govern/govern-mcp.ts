@@ -147,7 +147,13 @@ class GovernedServer {
         if (this.#digests.get(listed.name) !== digest) throw changed(name);
         return callMcpTool(
           this.#client,
-          { ...call, _meta: { 'quittance/callId': context.callId } },
+          {
+            ...call,
+            _meta: {
+              'quittance/callId': context.callId,
+              ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
+            },
+          },
           { signal: context.signal, onprogress: (progress) => reportProgress(context, progress) },
         );
       },

@@ -90,6 +90,7 @@ export async function serveCall(serving: Serving, params: Fields, asked: Asked):
   const report = createReporter(ctx);
   const answer = await turn.call(envelope, {
     signal: leaving.signal,
+    ...traceOf(ctx),
     onProgress: ({ message }) => report?.(message),
     ifHeld: 'return',
   });
@@ -100,6 +101,12 @@ export async function serveCall(serving: Serving, params: Fields, asked: Asked):
   outcome.catch(() => undefined); // the client may not wait for it
   if (answer.confirmationId === undefined) return outcome;
   return awaitDecision(serving, asked, { toolName, digest, pending: answer, outcome }, state, report);
+}
+
+/** The trace context that the client sends. The runtime ignores a malformed one. */
+function traceOf({ mcpReq }: ServerContext): { readonly traceparent?: string } {
+  const { traceparent } = (mcpReq._meta ?? {}) as Fields; // any keys may be in it
+  return typeof traceparent === 'string' ? { traceparent } : {};
 }
 
 async function awaitDecision(

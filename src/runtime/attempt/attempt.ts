@@ -27,7 +27,7 @@ export interface RunningAttempt<Judged> {
   readonly live: ReadyCall;
   readonly context: BodyContext;
   readonly budgetMs: number;
-  readonly startedAtMs: number;
+  startedAtMs: number;
   /** Judges the end of the body. Called once. */
   judge(end: AttemptEnd): Awaitable<Judged>;
   /** Takes anything that the body did after it lost the race. */
@@ -38,15 +38,28 @@ export interface RunningAttempt<Judged> {
 export function runBody<Judged>(attempt: RunningAttempt<Judged>): Awaitable<Judged> {
   const { live, context } = attempt;
   const { tool, input, engine } = live;
+  const { observer } = live.journal;
   let end: BodyEnd;
+  let endedAtMs: number | undefined;
   try {
-    const returned = tool.run(inputForTool(tool.input, input), context);
+    const returned =
+      observer === undefined || !observer.isAround
+        ? tool.run(inputForTool(tool.input, input), context)
+        : observer.runBody(() => {
+            // The time of the telemetry itself does not count.
+            attempt.startedAtMs = engine.clock.monotonicMs();
+            try {
+              return tool.run(inputForTool(tool.input, input), context);
+            } finally {
+              endedAtMs = engine.clock.monotonicMs();
+            }
+          });
     if (isPromiseLike(returned)) return new Race(attempt).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {
     end = { type: 'threw', error };
   }
-  const elapsedMs = engine.clock.monotonicMs() - attempt.startedAtMs;
+  const elapsedMs = (endedAtMs ?? engine.clock.monotonicMs()) - attempt.startedAtMs;
   if (elapsedMs <= attempt.budgetMs) return attempt.judge(end);
   attempt.comesLate(end, elapsedMs);
   return attempt.judge({ type: 'timed_out', idle: false });

@@ -58,6 +58,10 @@ export class BodyContext implements ToolContext {
     return this.#live.facts.principal;
   }
 
+  get traceparent(): string | undefined {
+    return this.#live.journal.observer?.attemptTraceparent ?? this.#live.traceparent;
+  }
+
   get approved(): PreviewedOperation | undefined {
     return operationFor(this.#live, true);
   }

@@ -25,6 +25,7 @@ import { unknownEnd } from '../settle/unavailable.ts';
 import { within } from '../../base/within.ts';
 
 const none: readonly never[] = Object.freeze([]);
+const bodyEnded = { type: 'body_ended' } as const;
 
 /** Retries or settles a judged attempt. */
 type Conclude = (run: AttemptRun, judgement: Judgement) => Awaitable<ToolOutcome>;
@@ -36,7 +37,7 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
   /** A person was asked, so the deadline of the turn does not bound the call. */
   readonly deadlineLifted: boolean;
   readonly #conclude: Conclude;
-  readonly startedAtMs: number;
+  startedAtMs: number;
   #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] | undefined;
   #isOver = false;
   #abandoned = false;
@@ -58,6 +59,7 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
     const { live, context } = this;
     const { clock } = live.engine;
     context.over = true;
+    live.journal.observer?.note(bodyEnded);
     const elapsedMs = Math.round(clock.monotonicMs() - this.startedAtMs);
     const wasIdle = bodyEnd.type === 'timed_out' && bodyEnd.idle;
     const facts: AttemptFacts = {

@@ -61,12 +61,15 @@ async function startInOrder(
   place: Promise<() => void>,
   deadlineLifted: boolean,
 ): Promise<ToolOutcome | Moved> {
+  const { telemetry, clock } = live.engine;
+  const queuedAtMs = telemetry.isTimed ? clock.monotonicMs() : 0;
   const waited = await waitUnlessEnded(live, place, deadlineLifted);
   if (waited.type === 'over') {
     void place.then((leave) => leave());
     return end(live, waited.stop);
   }
   const leave = waited.value;
+  if (telemetry.isTimed) telemetry.noteTime('queue', clock.monotonicMs() - queuedAtMs + (live.queuedMs ?? 0));
   try {
     return await start(live, deadlineLifted);
   } finally {
@@ -383,7 +386,13 @@ function attempt(
   const live: StartedCall = resourceKeys === undefined ? ready : { ...ready, resourceKeys };
   if (!tool.surelyReads) turn.recent.noteWrite(resourceKeys);
   if (tool.handoff) return awaitReport(live);
+  noteAttempt(live);
   return runBody(new AttemptRun(live, terms, deadlineLifted, conclude));
+}
+
+/** Before the time of the attempt begins: telemetry must not use it up. */
+function noteAttempt({ journal }: StartedCall): void {
+  journal.observer?.note({ type: 'attempt_started', attempt: journal.call?.attempt ?? 1 });
 }
 
 const keysOf = ({ tool, input }: ReadyCall): readonly string[] | undefined =>
@@ -421,5 +430,6 @@ async function concludeSlowly(
   if (next.type === 'none') return over(run, await settle(live, judgement, record));
   run.over();
   if (next.type === 'overtaken') return overtaken(live);
+  noteAttempt(live);
   return runBody(new AttemptRun({ ...live, ...next.live }, next.terms, deadlineLifted, conclude));
 }

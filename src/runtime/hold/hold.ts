@@ -95,6 +95,7 @@ export const notAsked: HostAnswer = Object.freeze({ confirmationId: undefined, a
 /** Waits for the decision about a held call. */
 export function holdOn(live: AskedCall, asked: HostAnswer): HeldHere {
   const confirmation = questionOf(live);
+  live.journal.observer?.note({ type: 'held' });
   const rest = resolveHold(live, asked)
     .then((reply) => (reply.type === 'held' ? reply.rest : reply))
     .catch((error: unknown) => {
@@ -127,6 +128,8 @@ export async function resolveHold(live: AskedCall, asked: HostAnswer, just?: Tak
     // Several processes may take the call over when its owner dies, and another one was faster.
     if (call?.status === 'running' || call?.status === 'settled') return overtaken(live);
     const confirmation = questionOf(live);
+    if (confirmation.status !== 'pending')
+      live.journal.observer?.note({ type: 'decided', decision: confirmation.status });
     switch (confirmation.status) {
       case 'pending': {
         taken = undefined; // a decision may take long

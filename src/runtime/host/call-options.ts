@@ -11,6 +11,11 @@ export type CallOptions = {
   /** How the calling program was identified, for the record and for `separateDuties`. */
   readonly askedBy?: DirectIdentity;
   /**
+   * The trace that the call belongs to, as a `traceparent` of the W3C, if the caller sent one. A malformed one is
+   * ignored. Default: that of the turn, then the active span of the telemetry.
+   */
+  readonly traceparent?: string;
+  /**
    * Cancels the call. If another caller makes it and this one only joined, it ends the wait: `call.pending`
    * is thrown, and the call continues.
    */

@@ -32,6 +32,8 @@ export type CallView = {
   readonly provenance: Provenance | undefined;
   /** How the calling program was identified, if recorded. */
   readonly askedBy: Identity | undefined;
+  /** The trace of the call, as a `traceparent` of the W3C. */
+  readonly traceparent: string | undefined;
 };
 
 export const viewCall = (call: Call): CallView => ({
@@ -52,4 +54,5 @@ export const viewCall = (call: Call): CallView => ({
   principal: call.principal,
   provenance: call.provenance,
   askedBy: call.askedBy,
+  traceparent: call.traceparent,
 });

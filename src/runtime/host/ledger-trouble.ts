@@ -1,7 +1,10 @@
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
+import type { AppendResult, Entry, Journal } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SafeTelemetry } from './safe-telemetry.ts';
 
 /** The ledger could not be reached or could not write; it stored nothing of the request. */
 export class LedgerTrouble extends Error {
@@ -12,7 +15,7 @@ export class LedgerTrouble extends Error {
 }
 
 /** Wraps a ledger so that its exceptions can be distinguished from our own mistakes. */
-export function reportTrouble(ledger: Ledger): Ledger {
+export function reportTrouble(ledger: Ledger, time?: CommitTime): Ledger {
   const reporting =
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
     (...input: Input): Awaitable<Output> => {
@@ -29,7 +32,9 @@ export function reportTrouble(ledger: Ledger): Ledger {
       // Every call uses these two and the two marked below, so they are written out: a list of arguments is garbage.
       append(entry) {
         try {
-          return orRaise(journal.append(entry));
+          return time?.telemetry.isTimed === true
+            ? orRaise(appendTimed(journal, entry, time))
+            : orRaise(journal.append(entry));
         } catch (error) {
           return raise(error);
         }
@@ -151,6 +156,23 @@ export async function orUnavailable<Result>(asked: Promise<Result>): Promise<Res
       error,
     );
   }
+}
+
+/** Measures how long entries take to be stored. */
+export type CommitTime = { readonly telemetry: SafeTelemetry; readonly clock: Clock };
+
+function appendTimed(
+  journal: Journal,
+  entry: Entry,
+  { telemetry, clock }: CommitTime,
+): Awaitable<AppendResult> {
+  const sinceMs = clock.monotonicMs();
+  const note = (answer: AppendResult): AppendResult => {
+    telemetry.noteTime('commit', clock.monotonicMs() - sinceMs);
+    return answer;
+  };
+  const appending = journal.append(entry);
+  return isPromiseLike(appending) ? appending.then(note) : note(appending);
 }
 
 const orRaise = <Answer>(answer: Awaitable<Answer>): Awaitable<Answer> =>

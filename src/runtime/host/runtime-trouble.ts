@@ -6,7 +6,13 @@ import type { StoreTrouble } from '../../ledger/store-trouble.ts';
  * A behavior that is stuck: the entry after `position` cannot be read, or the ledger failed five times in a
  * row. It skips nothing, and continues by itself once it can.
  */
-export type RuntimeTrouble = StuckBehavior | ExposedFiles | UntestedFramework | CallFault | StoreTrouble;
+export type RuntimeTrouble =
+  | StuckBehavior
+  | ExposedFiles
+  | UntestedFramework
+  | CallFault
+  | FailedTelemetry
+  | StoreTrouble;
 
 export type StuckBehavior = {
   readonly type: 'behavior.stuck';
@@ -47,6 +53,13 @@ export type UntestedFramework = {
 export type CallFault = {
   readonly type: 'call.fault';
   readonly toolName: string;
+  readonly message: string;
+  readonly error: unknown;
+};
+
+/** The telemetry of the host threw. Calls go on without it. Reported once. */
+export type FailedTelemetry = {
+  readonly type: 'telemetry.failed';
   readonly message: string;
   readonly error: unknown;
 };

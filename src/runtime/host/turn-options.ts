@@ -21,4 +21,6 @@ export type TurnOptions = {
   /** How the calling program was identified, for the record and for `separateDuties`. */
   readonly askedBy?: DirectIdentity;
   readonly attrs?: JsonObject;
+  /** The trace that the calls belong to, as a `traceparent` of the W3C. A malformed one is ignored. */
+  readonly traceparent?: string;
 };

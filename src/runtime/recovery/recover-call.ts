@@ -17,6 +17,8 @@ import { alteredStop } from '../state/altered-stop.ts';
 import { awaitReport } from '../handoff/await-report.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { ActiveCall } from '../state/active-call.ts';
+import { CallObserver } from '../state/call-observer.ts';
+import type { CallReply } from '../state/call-reply.ts';
 import { aside } from '../state/aside.ts';
 import type { AskedCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
@@ -66,6 +68,7 @@ async function activate(
   if (isForOthers(engine, live.tool, call)) return { how: 'left', reply: undefined };
   const key = callKey(call);
   const mine = !state.activeCalls.has(key);
+  live.journal.observer = CallObserver.start(live, call.traceparent);
   const recovery = recordAndEnd(live, stored, call);
   const active = new ActiveCall(live);
   // Without a caller, no code here follows the call to its end, which another process may reach much later.
@@ -79,11 +82,15 @@ async function activate(
   if (mine) state.activeCalls.set(key, active);
   try {
     const { how, reply } = await recovery;
-    if (reply?.type === 'held')
-      void reply.rest.catch(() => undefined).finally(() => mine && state.activeCalls.delete(key));
-    else if (mine) state.activeCalls.delete(key);
+    const leave = (answer: CallReply | undefined): void => {
+      live.journal.observer?.end(answer);
+      if (mine) state.activeCalls.delete(key);
+    };
+    if (reply?.type === 'held') void reply.rest.catch(() => undefined).then(leave);
+    else leave(reply);
     return { how, reply };
   } catch (error) {
+    live.journal.observer?.end(undefined);
     if (mine) state.activeCalls.delete(key);
     throw error;
   }

@@ -26,12 +26,15 @@ export function keepEnd(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
   const collects = ran && live.policy !== undefined && live.policy.workflows.length > 0;
   const keeping: Keeping = { mark, ran, collects };
+  live.journal.observer?.note(settling);
   if (collects) return keepSlowly(live, judgement, attempt, keeping, undefined);
   const answer = appendEnd(live, judgement, attempt, mark);
   return isPromiseLike(answer)
     ? keepLater(live, judgement, attempt, keeping, answer)
     : noteKept(live, judgement, attempt, keeping, answer);
 }
+
+const settling = { type: 'settling' } as const;
 
 /** A function of its own: a function with closures allocates their variables even if it makes none. */
 const keepLater = (

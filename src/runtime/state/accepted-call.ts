@@ -4,6 +4,7 @@
  * Later stages are in `call-stages.ts`.
  */
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
+import { readTraceparent } from '../../base/traceparent.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -28,6 +29,8 @@ export type Manner = {
    * Takes a slot among the parallel calls of a batch before the body runs. Returns a function that frees it.
    */
   readonly awaitStart: (() => Promise<() => void>) | undefined;
+  /** How long the call has waited for earlier calls of its batch. */
+  readonly queuedMs?: number;
   /** A tool that the runtime itself calls. Default: the tool with the requested name. */
   readonly tool?: AnyTool | undefined;
 };
@@ -56,8 +59,11 @@ export type AcceptedCall = {
   readonly requested: KeptInput;
   readonly facts: CallerFacts;
   readonly options: CallOptions;
+  /** The trace context that the caller sent. */
+  readonly traceparent: string | undefined;
   readonly submitted: boolean;
   readonly awaitStart: Manner['awaitStart'];
+  readonly queuedMs: number | undefined;
   /** The call that this one undoes. */
   readonly undoes: string | undefined;
   /** Undefined if no tool has the requested name. */
@@ -104,8 +110,13 @@ export function acceptCall(
     requested: kept,
     facts,
     options,
+    traceparent:
+      options.traceparent === undefined
+        ? turn.traceparent
+        : (readTraceparent(options.traceparent) ?? turn.traceparent),
     submitted: manner.submitted,
     awaitStart: manner.awaitStart,
+    queuedMs: manner.queuedMs,
     undoes: manner.tool === undefined ? undefined : undoneCallId(request.id),
     tool: manner.tool ?? engine.toolFor(request.name, policy),
     policy,

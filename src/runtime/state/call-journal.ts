@@ -20,6 +20,7 @@ import type { Engine } from './engine.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { TurnState } from './turn-state.ts';
+import type { CallObserver } from './call-observer.ts';
 import type { UnkeptEnd } from './unkept-end.ts';
 
 /** The part of an append other than events. */
@@ -68,6 +69,8 @@ export class CallJournal implements Subject {
   private kept = 0;
   private moves: readonly Move[] = none;
   private onKept: (() => void) | undefined;
+  /** What telemetry hears of the call. */
+  observer: CallObserver | undefined;
   private isFlushing = false;
   /** For a flush that waits until another one is done. */
   private flushed: PromiseWithResolvers<void> | undefined;
@@ -172,6 +175,7 @@ export class CallJournal implements Subject {
     this.apply(command);
     const result = await this.flush({}, 'any');
     if (result.status !== 'appended') this.rewind(mark);
+    this.observer?.noteRecall(command.how);
     return result;
   }
 
@@ -329,6 +333,7 @@ export class CallJournal implements Subject {
       this.sealed = true;
       this.sealedAs = this.sealing;
     }
+    if (this.observer?.isRecording === true) this.observer.noteStored(this.made.slice(this.kept, upTo));
     this.kept = upTo;
     this.moves = none;
     this.onKept?.();

@@ -8,6 +8,8 @@ export class TurnState {
   readonly sessionId: string;
   readonly turnId: string;
   readonly facts: CallerFacts;
+  /** The trace context of the caller, for calls without their own. */
+  readonly traceparent: string | undefined;
   readonly budgets: readonly Budget[];
   readonly recent: RecentCalls;
   /** By the monotonic clock. Infinite if the turn has no deadline. */
@@ -34,6 +36,7 @@ export class TurnState {
   constructor(given: {
     readonly opening: TurnOpened;
     readonly facts: CallerFacts;
+    readonly traceparent?: string | undefined;
     readonly budgets: readonly Budget[];
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
@@ -43,6 +46,7 @@ export class TurnState {
     this.turnId = given.opening.turnId;
     this.deadlineMs = given.opening.deadlineMs;
     this.facts = given.facts;
+    this.traceparent = given.traceparent;
     this.budgets = given.budgets;
     this.recent = given.recent;
     this.deadlineAtMs = given.deadlineAtMs;

@@ -27,13 +27,16 @@ export async function callBatch(
   concurrency: number,
 ): Promise<readonly (ToolOutcome | PendingCall)[]> {
   const reaches = await Promise.all(requests.map((request) => reachOf(state.engine, request)));
+  const { clock } = state.engine;
+  const askedAtMs = clock.monotonicMs();
   const awaitStart = createSemaphore(concurrency);
   const answers: Promise<ToolOutcome | PendingCall>[] = [];
   for (const [index, request] of requests.entries()) {
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
       await Promise.allSettled(earlier);
-      const active = makeCall(state, turn, request, options, { submitted: false, awaitStart });
+      const queuedMs = clock.monotonicMs() - askedAtMs;
+      const active = makeCall(state, turn, request, options, { submitted: false, awaitStart, queuedMs });
       return awaitReply(active, turn, options);
     };
     answers.push(make());

@@ -18,6 +18,7 @@ import type { CallOptions } from '../host/call-options.ts';
 import type { AcceptedCall, Manner } from '../state/accepted-call.ts';
 import { acceptCall } from '../state/accepted-call.ts';
 import { ActiveCall } from '../state/active-call.ts';
+import { CallObserver } from '../state/call-observer.ts';
 import type { AskedCall, HeldHere, JudgedCall, Moved } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
 import type { Ask } from '../../call/event.ts';
@@ -49,7 +50,15 @@ import { within } from '../../base/within.ts';
 
 /** The default options, one shared object. */
 export const noOptions: CallOptions = Object.freeze({});
-const callOptionNames = ['attrs', 'principal', 'provenance', 'askedBy', 'signal', 'onProgress'] as const;
+const callOptionNames = [
+  'attrs',
+  'principal',
+  'provenance',
+  'askedBy',
+  'traceparent',
+  'signal',
+  'onProgress',
+] as const;
 
 export const waitedFor: Manner = { submitted: false, awaitStart: undefined };
 
@@ -175,6 +184,7 @@ async function refuseConflict(
 }
 
 function run(state: RuntimeState, key: string, live: AcceptedCall): Promise<CallReply> {
+  live.journal.observer = CallObserver.start(live);
   try {
     const going = proceed(state, key, live);
     if (!isPromiseLike(going)) return Promise.resolve(reply(state, key, live, going));
@@ -221,11 +231,12 @@ function replyWithError(
   error: unknown,
   found?: CallReply | HeldHere,
 ): CallReply {
+  let answer: CallReply | undefined;
   try {
     if (live.journal.owned) noteFailedWrite(live, error);
-    return notAccepted(live, error);
+    return (answer = notAccepted(live, error));
   } finally {
-    finish(state, key, live, found);
+    finish(state, key, live, found ?? answer);
   }
 }
 
@@ -238,9 +249,17 @@ function finish(
 ): void {
   const { journal, engine } = live;
   if (journal.owned && journal.version > 0) engine.failedWrites.forget(journal);
-  if (found?.type !== 'held') return leave(state, key, live, undefined);
+  if (found?.type !== 'held') {
+    journal.observer?.end(found);
+    return leave(state, key, live, undefined);
+  }
   const asked = 'asked' in found ? found.asked : undefined;
-  void found.rest.catch(() => undefined).finally(() => leave(state, key, live, asked));
+  void found.rest
+    .catch(() => undefined)
+    .then((outcome) => {
+      journal.observer?.end(outcome);
+      leave(state, key, live, asked);
+    });
 }
 
 /** Longest time that a stored outcome waits for the records of other calls. */
@@ -405,7 +424,7 @@ async function ask(walked: JudgedCall, asks: readonly Ask[]): Promise<CallReply 
 }
 
 export function toRequestCommand(live: AcceptedCall): Command & { type: 'request' } {
-  const { engine, tool, request, requested, facts, submitted } = live;
+  const { engine, tool, request, requested, facts, submitted, journal } = live;
   const { mode, modeOrigin } = tool ?? modeOf(live);
   const command: Command & { type: 'request' } = {
     type: 'request',
@@ -421,6 +440,7 @@ export function toRequestCommand(live: AcceptedCall): Command & { type: 'request
     attrs: facts.kept.attrs,
     submitted,
     schemaDigest: tool?.input.jsonSchema === undefined ? undefined : tool.schemaDigest,
+    traceparent: journal.observer?.traceparent ?? live.traceparent,
   };
   if (facts.askedBy === undefined && !engine.separateDuties) return command;
   return {

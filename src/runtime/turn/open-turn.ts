@@ -1,5 +1,6 @@
 import { QuittanceError } from '../../base/error.ts';
 import { isDotSegment } from '../../base/dot-segment.ts';
+import { readTraceparent } from '../../base/traceparent.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { bindBudgets, checkBudgets, strictest } from '../host/budget.ts';
 import { checkKeys } from '../../base/check-keys.ts';
@@ -54,6 +55,7 @@ export function openTurnState(
       principal: facts.kept.principal,
     }),
     facts,
+    traceparent: readTraceparent(options.traceparent) ?? parent?.traceparent,
     budgets: strictest([
       ...(parent?.budgets ?? []),
       ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
@@ -84,6 +86,7 @@ const turnKeys = [
   'provenance',
   'attrs',
   'askedBy',
+  'traceparent',
 ] as const;
 
 function checkTurn(options: TurnOptions): void {

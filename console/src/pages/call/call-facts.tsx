@@ -1,3 +1,4 @@
+import { readTraceparent, traceIdsOf } from '../../../../src/base/traceparent.ts';
 import { hasPolicy, isApproval } from '../../../../src/call/quorum.ts';
 import type { ReactNode } from 'react';
 import { describeDecider, describeIdentity, describePerson } from '../../../../src/call/describe-identity.ts';
@@ -12,7 +13,7 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Basic facts about the call: who, where, when and under which policy. */
 export function CallFacts({
-  detail: { call, summary, version },
+  detail: { call, summary, version, traceUrl },
 }: {
   readonly detail: CallDetail;
 }): ReactNode {
@@ -82,6 +83,7 @@ export function CallFacts({
         </code>
       ),
     ],
+    ['Trace', traceOf(call.traceparent, traceUrl)],
     ['Repeated requests', call.recalls > 0 && `${call.recalls} ${call.recalls === 1 ? 'time' : 'times'}`],
     ['Version', version],
   ];
@@ -103,6 +105,21 @@ const describeRequester = (by: Identity): string =>
   'name' in by && by.name !== undefined
     ? describePerson({ name: by.name, identity: by })
     : describeIdentity(by);
+
+/** The distributed trace of the call: its id, and a link if the server knows where traces are shown. */
+function traceOf(traceparent: string | undefined, url: string | undefined): ReactNode {
+  const known = readTraceparent(traceparent);
+  if (known === undefined) return undefined;
+  const { traceId } = traceIdsOf(known);
+  const id = <code key="id">{traceId}</code>;
+  return url === undefined ? (
+    id
+  ) : (
+    <a key="trace" href={url} target="_blank" rel="noopener noreferrer">
+      {id}
+    </a>
+  );
+}
 
 /** The people whose approvals count so far, if a rule needs several. */
 function describeApprovals({ confirmation }: CallDetail['call']): string {

@@ -52,6 +52,7 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
       provenance: event.provenance,
       submitted: event.submitted || undefined,
       schema_digest: event.schemaDigest,
+      traceparent: event.traceparent,
       asked_by: event.askedBy,
       separate_duties: event.separateDuties,
     }),

@@ -111,6 +111,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     attrs: body('attrs'),
     submitted: text('submitted', { absent: false }),
     schemaDigest: text('schema_digest'),
+    traceparent: text('traceparent'),
     askedBy: text('asked_by', { optional }),
     separateDuties: text('separate_duties', { optional }),
   },

@@ -1,0 +1,83 @@
+/** The trace context of programs that ask the server, and the way back from a call to its trace. */
+import type { CallDetail } from '../../src/http/api/call.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AnsweredRequest } from '../../src/http/app.ts';
+import { createHttpServer } from 'quittance/http';
+import type { TestServer } from '../http/start-server.ts';
+import { startServer } from '../http/start-server.ts';
+
+const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+let server: TestServer;
+const requests: AnsweredRequest[] = [];
+
+beforeAll(async () => {
+  server = await startServer({
+    traceUrl: 'https://traces.example.org/t/{traceId}?span={spanId}',
+    onRequest: (request) => void requests.push(request),
+  });
+});
+afterAll(() => server.close());
+
+async function ask(id: string, traceparent: string): Promise<CallDetail> {
+  const answer = await fetch(`${server.server.url}/v1/calls`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server.tokens.operator}`,
+      'content-type': 'application/json',
+      traceparent,
+    },
+    body: JSON.stringify({
+      sessionId: 's1',
+      call: { id, name: 'read_note', arguments: { id } },
+      waitMs: 10_000,
+    }),
+  });
+  expect([answer.status, ((await answer.json()) as { decision: string }).decision]).toEqual([200, 'settled']);
+  return (await server.get<CallDetail>(`/v1/sessions/s1/calls/${encodeURIComponent(id)}`)).body;
+}
+
+test('POST /v1/calls stores the traceparent of its caller, and the call links to the trace', async () => {
+  const { call, traceUrl } = await ask('traced', sent);
+  expect(call.traceparent).toBe(sent);
+  expect(traceUrl).toBe(
+    'https://traces.example.org/t/0af7651916cd43dd8448eb211c80319c?span=b7ad6b7169203331',
+  );
+});
+
+test('a trace that was not sampled has an id and no link; a malformed one is ignored', async () => {
+  const unsampled = await ask('unsampled', sent.replace(/01$/, '00'));
+  expect([unsampled.call.traceparent, unsampled.traceUrl]).toEqual([sent.replace(/01$/, '00'), undefined]);
+  const malformed = await ask('malformed', '00-javascript:alert(1)-x-01');
+  expect([malformed.call.traceparent, malformed.traceUrl]).toEqual([undefined, undefined]);
+});
+
+test('the log of requests names the trace and the call, and masks secrets', async () => {
+  const secret = `sk-LEAKED${'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG'}`;
+  await ask('logged', sent);
+  await ask(secret, 'Bearer LEAKED');
+  expect(requests.filter(({ callId }) => callId === 'logged')).toEqual([
+    expect.objectContaining({
+      method: 'POST',
+      route: '/v1/calls',
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      sessionId: 's1',
+    }),
+    expect.objectContaining({ method: 'GET', sessionId: 's1', traceId: undefined }),
+  ]);
+  expect(JSON.stringify(requests)).not.toContain('LEAKED');
+});
+
+test.for([
+  'javascript:alert("{traceId}")',
+  'data:text/html,{traceId}',
+  'https://traces.example.org/',
+  'https://user:password@traces.example.org/{traceId}',
+  '/{traceId}',
+  '{traceId}',
+])('the template %s is refused', async (traceUrl) => {
+  const { ledger, runtime } = server;
+  await expect(createHttpServer({ ledger, runtime, port: 0, traceUrl })).rejects.toMatchObject({
+    code: 'config.invalid',
+  });
+});
