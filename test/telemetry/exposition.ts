@@ -34,7 +34,7 @@ export function readExposition(text: string): ReadonlyMap<string, Family> {
     const family =
       current?.type === 'histogram' ? sample.name.replace(/_(?:bucket|sum|count)$/, '') : sample.name;
     if (current === undefined || family !== current.name) throw new Error(`${each} is outside its family.`);
-    const key = JSON.stringify([sample.name, Object.entries(sample.labels).toSorted()]);
+    const key = JSON.stringify([sample.name, sorted(sample.labels)]);
     if (seen.has(key)) throw new Error(`${each} comes twice.`);
     seen.add(key);
     current.samples.push(sample);
@@ -62,9 +62,10 @@ function readSample(text: string): Sample {
 
 /** Buckets grow, the last one is +Inf and equals the count. */
 function checkHistogram({ name, samples }: Family): void {
-  const series = Map.groupBy(samples, ({ labels: { le: _, ...rest } }) =>
-    JSON.stringify(Object.entries(rest).toSorted()),
-  );
+  const series = Map.groupBy(samples, ({ labels }) => {
+    const { le: _, ...rest } = labels;
+    return JSON.stringify(sorted(rest));
+  });
   for (const [labels, all] of series) {
     const buckets = all.filter((sample) => sample.name === `${name}_bucket`);
     const bounds = buckets.map(({ labels: { le } }) => Number(le === '+Inf' ? Infinity : le));
@@ -82,3 +83,6 @@ function checkHistogram({ name, samples }: Family): void {
       throw new Error(`${name}${labels} lacks its sum, its count or the bucket +Inf.`);
   }
 }
+
+const sorted = (labels: Readonly<Record<string, string>>): readonly (readonly [string, string])[] =>
+  Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1));
