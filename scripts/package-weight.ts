@@ -25,7 +25,11 @@ const wanted: readonly string[] = [
 
 const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/\.map$/, 'is a source map'],
-  [/\.(?:png|jpe?g|gif|webp|avif|woff2?|ttf|otf)$/, 'is an image or a font'],
+  // The icon of the installed console, 2 kB: phones of one maker take no other format.
+  [
+    /^(?!dist\/console\/apple-touch-icon\.png$).*\.(?:png|jpe?g|gif|webp|avif|woff2?|ttf|otf)$/,
+    'is an image or a font',
+  ],
   [/^src\/(?!react\/react\.css$)/, 'is source: the package ships what is built from it'],
   [/\.test(?:-d)?\./, 'is a test'],
 ];

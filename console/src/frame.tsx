@@ -13,7 +13,9 @@ import { goTo } from './route.ts';
 import { Count } from './ui/count.tsx';
 import { Icon } from './ui/icon.tsx';
 import type { IconName } from './ui/icon.tsx';
+import { LedgerSwitch } from './ui/ledger-switch.tsx';
 import { Link } from './ui/link.tsx';
+import { pageTitle } from './ui/page-title.ts';
 import { Problem } from './ui/problem.tsx';
 import { SkewContext, useSkew } from './ui/skew.ts';
 import { ShortcutHelp } from './ui/shortcut-help.tsx';
@@ -68,11 +70,12 @@ export function Frame({
     if (isRefused) onRefused();
   }, [isRefused, onRefused]);
   const [helping, setHelping] = useState(false);
+  const { name: ledgerName, color } = useMe().console;
   const current = place.path[0] ?? '';
   const label = entries.find(({ path }) => path === current)?.label;
   useEffect(() => {
-    document.title = label === undefined ? 'Quittance' : `${label} · Quittance`;
-  }, [label]);
+    document.title = pageTitle(label, ledgerName);
+  }, [label, ledgerName]);
   useShortcuts({
     ...Object.fromEntries(entries.map(({ path, key }) => [`g ${key}`, () => goTo(`/${path}`)])),
     '?': () => setHelping(true),
@@ -90,7 +93,7 @@ export function Frame({
     servers: (servers.data?.rows ?? []).reduce((sum, { tools }) => sum + tools.unknown + tools.changed, 0),
   };
   return (
-    <div className="frame">
+    <div className="frame" data-ledger-color={ledgerName === undefined ? undefined : color}>
       <a className="skip" href="#page">
         Skip to content
       </a>
@@ -125,6 +128,7 @@ function Nav({
         <Icon name="mark" />
         <span>Quittance</span>
       </Link>
+      <LedgerSwitch />
       <ul>
         {entries.map(({ path, label: text, icon, key }) => (
           <li key={path}>

@@ -17,6 +17,8 @@ export type ReadLimits = {
 /** After reading this much, other requests run. */
 const sliceBytes = 131_072;
 const sliceReads = 20;
+/** Calls that are measured together. */
+const callsAtOnce = 100;
 
 export type CallRef = { readonly sessionId: string; readonly callId: string };
 export type LargeCall = CallRef & { readonly bytes: number };
@@ -51,6 +53,37 @@ export class BoundedReads {
     if (bytes > this.limits.callBytes) return 'large';
     await this.spend(bytes);
     return this.ledger.journal.readCall(sessionId, callId);
+  }
+
+  /** Several calls, in the order of the references. A store that can read them together needs one round trip. */
+  async calls(refs: readonly CallRef[]): Promise<readonly (StoredCall | 'large' | undefined)[]> {
+    const { journal } = this.ledger;
+    const found: (StoredCall | 'large' | undefined)[] = [];
+    for (let start = 0; start < refs.length; start += callsAtOnce) {
+      const some = refs.slice(start, start + callsAtOnce);
+      const sizes = await Promise.all(
+        some.map(async ({ sessionId, callId }) => journal.measureCall(sessionId, callId)),
+      );
+      for (let from = 0; from < some.length;) {
+        // As many as fit into a slice, and at least one.
+        let [to, bytes] = [from, 0];
+        while (to < some.length && (to === from || bytes + this.#readable(sizes[to]) <= sliceBytes))
+          bytes += this.#readable(sizes[to++]);
+        await this.spend(bytes);
+        const read = some.slice(from, to).map(async ({ sessionId, callId }, index) => {
+          const isLarge = (sizes[from + index] ?? 0) > this.limits.callBytes;
+          return isLarge ? ('large' as const) : journal.readCall(sessionId, callId);
+        });
+        found.push(...(await Promise.all(read)));
+        from = to;
+      }
+    }
+    return found;
+  }
+
+  /** A large call is not read. */
+  #readable(bytes = 0): number {
+    return bytes > this.limits.callBytes ? 0 : bytes;
   }
 
   /** Throws if the call does not exist or is too large to read over HTTP. */

@@ -18,6 +18,8 @@ import { createIsProxy, createReadAddress, proxyHeaders } from './read-address.t
 import { ContractThreads } from './contract-threads.ts';
 import { AskedCalls } from './asked-calls.ts';
 import { readConsoleFiles } from './console-files.ts';
+import type { ConsoleOptions } from './console-options.ts';
+import { readConsoleOptions } from './console-options.ts';
 import { Exports } from './exports.ts';
 import { Followers } from './followers.ts';
 import { Jobs } from './jobs.ts';
@@ -79,6 +81,8 @@ export type HttpServerOptions = {
   readonly localName?: string;
   /** The folder of the console's files. */
   readonly consoleFolder?: string;
+  /** How the console presents the ledger: name, color, currency, and the consoles of other ledgers. */
+  readonly console?: ConsoleOptions;
   readonly limits?: HttpLimits;
   /** Receives errors of the server itself. */
   readonly onError?: (error: unknown) => void;
@@ -160,6 +164,7 @@ const optionNames = [
   'signIn',
   'localName',
   'consoleFolder',
+  'console',
   'limits',
   'onError',
   'onRequest',
@@ -367,6 +372,7 @@ function createService(
     metrics: new Metrics(),
     schemas,
     askedCalls: new AskedCalls(),
+    console: readConsoleOptions(options.console),
     reader: new Reader({
       ledger,
       ledgerUrl: readerUrl,

@@ -19,8 +19,7 @@ export async function readBudgets(
     if (scope !== 'turn' && scope !== 'session') drawn.set(perDay ? `${counter}/${today}` : counter, metric);
   const spent = new Map<string, BudgetBurn>();
   const { rows } = await ledger.queries.findCalls({ limit: newestCalls });
-  for (const row of rows) {
-    const stored = await reads.call(row);
+  for (const stored of await reads.calls(rows))
     for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
       if (event.type === 'tool.started')
         for (const { counter, metric } of event.reserved)
@@ -31,7 +30,6 @@ export async function readBudgets(
         spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });
       }
     }
-  }
   const names = [...drawn];
   const counters = await ledger.claims.readCounters(names.map(([counter]) => counter));
   return [

@@ -3,14 +3,14 @@
  * calls are counted, up to a limit.
  */
 import type { BoundedReads } from './bounded-reads.ts';
-import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
 import type { BudgetRule } from '../runtime/host/budget.ts';
-import { isHandoff } from '../call/handoff.ts';
-import { foldStored } from '../ledger/fold-stored.ts';
 import type { Stats } from './api/stats.ts';
 import { readBudgets } from './read-budgets.ts';
+import { readNow } from './read-now.ts';
+import type { CountedTool } from './tool-counts.ts';
+import { ToolCounts } from './tool-counts.ts';
 import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 
@@ -43,8 +43,7 @@ export type StatsRange = {
 /** Spans up to this long are counted call by call. */
 const shortSpanMs = 6 * hourMs;
 const mostCounted = 20_000;
-const mostHeld = 1_000;
-const mostSteps = 2_000;
+const mostPieces = 40;
 
 const dayMs = 24 * hourMs;
 const longestMs = 30 * dayMs;
@@ -73,11 +72,14 @@ type Bucket = MutableCounts & {
   costMicros: number;
   readonly latencies: Latencies;
 };
-type Numbers = Pick<CallTally, 'outcome' | 'code' | 'calls'>;
+
 /** Receives counts by time and counts by tool. No reader needs both in one. */
 type Take = {
-  readonly inTime: (counted: Numbers & Pick<CallTally, 'bin' | 'costMicros'>, at: number) => void;
-  readonly ofTool: (counted: Numbers & Pick<CallTally, 'toolName'>) => void;
+  readonly inTime: (
+    counted: Pick<CallTally, 'outcome' | 'code' | 'bin' | 'calls' | 'costMicros'>,
+    at: number,
+  ) => void;
+  readonly ofTool: (counted: CountedTool) => void;
 };
 
 export async function readStats(
@@ -96,8 +98,7 @@ export async function readStats(
 
   const totals = { ...noOutcomeCounts(), calls: 0, costMicros: 0 };
   const latencies = new Latencies();
-  const tools = new Map<string, { calls: number; failures: number; readonly codes: Map<string, number> }>();
-  const codes = new Map<string, number>();
+  const tools = new ToolCounts();
   const take: Take = {
     inTime({ outcome, code, bin, calls, costMicros }, at) {
       const word = countedOutcome({ outcome, code });
@@ -109,19 +110,15 @@ export async function readStats(
       }
       latencies.add(bin, calls);
       bucket?.latencies.add(bin, calls);
-      if (code !== '') codes.set(code, (codes.get(code) ?? 0) + calls);
     },
-    ofTool({ toolName, outcome, code, calls }) {
-      const word = countedOutcome({ outcome, code });
-      const tool = tools.get(toolName) ?? { calls: 0, failures: 0, codes: new Map<string, number>() };
-      tools.set(toolName, tool);
-      tool.calls += calls;
-      if (word !== 'failed' && word !== 'timedOut' && word !== 'indeterminate') return;
-      tool.failures += calls;
-      tool.codes.set(code, (tool.codes.get(code) ?? 0) + calls);
-    },
+    ofTool: (counted) => tools.add(counted),
   };
-  const exact = isShort ? await countCalls(reads, span, take) : await countHours(reads, span, bucketMs, take);
+  // Together: on a server, each question takes a round trip.
+  const [exact, spent, now] = await Promise.all([
+    isShort ? countCalls(reads, span, take) : countHours(reads, span, bucketMs, take),
+    readBudgets(reads, budgets),
+    readNow(reads),
+  ]);
   return {
     since: span.since,
     until: span.until,
@@ -134,26 +131,9 @@ export async function readStats(
       p95Ms: taken.percentile(0.95),
     })),
     latency: latencies.toPercentiles(),
-    failingTools: [...tools]
-      .filter(([, { failures }]) => failures > 0)
-      .toSorted(([, one], [, other]) => other.failures - one.failures)
-      .slice(0, 10)
-      .map(([toolName, { calls, failures, codes: why }]) => ({
-        toolName,
-        failures,
-        calls,
-        topCode: [...why].toSorted(([, one], [, other]) => other - one)[0]?.[0],
-      })),
-    codes: [...codes]
-      .toSorted(([, one], [, other]) => other - one)
-      .slice(0, 20)
-      .map(([code, count]) => ({
-        code,
-        title: isReasonCode(code) ? reasonOf(code).title : undefined,
-        count,
-      })),
-    budgets: await readBudgets(reads, budgets),
-    now: await readNow(reads),
+    ...tools.toLists(),
+    budgets: spent,
+    now,
   };
 }
 
@@ -186,25 +166,25 @@ async function countCalls(
   return false;
 }
 
-/** The ledger adds up the hours, one day of a bucket at a time, so that other requests run in between. */
+/** The ledger adds up the hours: one statement for the buckets and one for the tools. */
 async function countHours(
   reads: BoundedReads,
   { since, until, toolName }: StatsRange,
   bucketMs: number,
   take: Take,
 ): Promise<boolean> {
-  const stepMs = Math.max(1, Math.ceil((until - since) / mostSteps / dayMs)) * dayMs;
-  for (const [from, to] of cut(since, until, Math.min(stepMs, bucketMs))) {
-    const at = Math.floor(from / bucketMs) * bucketMs;
-    const by = ['outcome', 'code', 'bin'] as const;
-    for (const tally of await reads.ledger.queries.tallyCalls({ by, since: from, until: to, toolName }))
-      take.inTime(tally, at);
-    await reads.pause();
-  }
-  for (const [from, to] of cut(since, until, Math.max(stepMs, longestMs))) {
-    const by = ['toolName', 'outcome', 'code'] as const;
-    for (const tally of await reads.ledger.queries.tallyCalls({ by, since: from, until: to, toolName }))
-      take.ofTool(tally);
+  const { queries } = reads.ledger;
+  const hourStep = bucketMs / hourMs;
+  // A very long span is cut, so that other requests run in between.
+  const pieceMs = Math.max(longestMs, bucketMs, Math.ceil((until - since) / mostPieces / dayMs) * dayMs);
+  for (const [from, to] of cut(since, until, pieceMs)) {
+    const range = { since: from, until: to, toolName };
+    const [inTime, ofTools] = await Promise.all([
+      queries.tallyCalls({ by: ['hour', 'outcome', 'code', 'bin'], hourStep, ...range }),
+      queries.tallyCalls({ by: ['toolName', 'outcome', 'code', 'bin'], ...range }),
+    ]);
+    for (const tally of inTime) take.inTime(tally, tally.hour * hourMs);
+    for (const tally of ofTools) take.ofTool(tally);
     await reads.pause();
   }
   return true;
@@ -221,40 +201,3 @@ function* cut(since: number, until: number, pieceMs: number): Generator<readonly
     from = to;
   }
 }
-
-async function readNow(reads: BoundedReads): Promise<Stats['now']> {
-  const { ledger } = reads;
-  const statuses = await ledger.queries.tallyCalls({ by: ['status'] });
-  const held = await ledger.queries.findConfirmations({ status: 'pending', limit: mostHeld });
-  const isRunning = statuses.some(({ status, calls }) => status === 'running' && calls > 0);
-  const handedOff = isRunning ? await countHandedOff(reads) : { count: 0, exact: true };
-  return {
-    held: held.rows.length,
-    open: statuses.reduce((sum, { status, calls }) => sum + (status === 'settled' ? 0 : calls), 0),
-    unresolved: statuses.reduce((sum, { unresolved }) => sum + unresolved, 0),
-    handedOff: handedOff.count,
-    exact: held.next === undefined && handedOff.exact,
-  };
-}
-
-/** The number of running calls that another process runs. Only their events tell. */
-async function countHandedOff(
-  reads: BoundedReads,
-): Promise<{ readonly count: number; readonly exact: boolean }> {
-  const { rows, next } = await reads.ledger.queries.findCalls({
-    status: 'running',
-    limit: mostRunning,
-    scan: mostCounted,
-  });
-  let count = 0;
-  let isWhole = next === undefined;
-  for (const row of rows) {
-    const stored = await reads.call(row);
-    if (stored === 'large') isWhole = false;
-    const call = stored === 'large' || stored === undefined ? undefined : foldStored(stored);
-    if (call !== undefined && isHandoff(call)) count++;
-  }
-  return { count, exact: isWhole };
-}
-
-const mostRunning = 500;

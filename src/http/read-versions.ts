@@ -3,7 +3,7 @@ import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { ContractsVersion, RuleHit, RuleHits } from './api/contract.ts';
-import type { BoundedReads } from './bounded-reads.ts';
+import type { BoundedReads, CallRef } from './bounded-reads.ts';
 
 export async function readVersions(reads: BoundedReads): Promise<readonly ContractsVersion[]> {
   let versions: ContractsVersion[] = [];
@@ -34,12 +34,25 @@ const entriesAtOnce = 100;
 
 const mostCalls = 1_000;
 
+const callsAtOnce = 100;
+
+/** The calls, read together, until the request has read as much as it may. */
+async function* readEach(
+  reads: BoundedReads,
+  rows: readonly CallRef[],
+): AsyncGenerator<CallRef & { readonly stored: Awaited<ReturnType<BoundedReads['call']>> }, void> {
+  for (let start = 0; start < rows.length && !reads.isSpent; start += callsAtOnce) {
+    const some = rows.slice(start, start + callsAtOnce);
+    const read = await reads.calls(some);
+    for (const [index, { sessionId, callId }] of some.entries())
+      yield { sessionId, callId, stored: read[index] };
+  }
+}
+
 export async function countHits(reads: BoundedReads): Promise<RuleHits> {
   const found = new Map<string, { -readonly [Name in keyof RuleHit]: RuleHit[Name] }>();
   const { rows } = await reads.ledger.queries.findCalls({ limit: mostCalls });
-  for (const { sessionId, callId } of rows) {
-    if (reads.isSpent) break;
-    const stored = await reads.call({ sessionId, callId });
+  for await (const { sessionId, callId, stored } of readEach(reads, rows)) {
     const seen = new Set<string>();
     for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
       if (event.type !== 'tool.decided' && event.type !== 'tool.responded') continue;

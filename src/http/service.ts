@@ -6,6 +6,7 @@ import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
 import type { Access } from './access.ts';
+import type { ConsoleView } from './api/console.ts';
 import type { AskedCalls } from './asked-calls.ts';
 import type { ContractThreads } from './contract-threads.ts';
 import type { Exports } from './exports.ts';
@@ -41,6 +42,8 @@ export type Service = {
   readonly metrics: Metrics;
   readonly schemas: SchemaHistory;
   readonly askedCalls: AskedCalls;
+  /** How the console presents the ledger. */
+  readonly console: ConsoleView;
   /** Reads large parts of the ledger within limits. */
   readonly reader: Reader;
   /** The URL of the server, without a slash at the end. */

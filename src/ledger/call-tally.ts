@@ -31,6 +31,8 @@ export type TallyQuery<Name extends TallyName = TallyName> = {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly toolName?: string | undefined;
+  /** Rounds `hour` down to a multiple of this many hours. Default: 1. */
+  readonly hourStep?: number | undefined;
 };
 
 /** One count for each existing combination of the requested properties, in no particular order. */
@@ -77,14 +79,15 @@ export const tallyKeyOf = (call: CallSummary): TallyKey => ({
 /** Counts calls one by one: for stores without stored counts. */
 export function tallyCalls<Name extends TallyName>(
   calls: Iterable<CallSummary>,
-  { by, since, until, toolName }: TallyQuery<Name>,
+  { by, since, until, toolName, hourStep = 1 }: TallyQuery<Name>,
 ): readonly CallTally<Name>[] {
   const found = new Map<string, { key: TallyKey; calls: number; unresolved: number; costMicros: number }>();
   for (const call of calls) {
-    const key = tallyKeyOf(call);
+    const exact = tallyKeyOf(call);
+    const key = { ...exact, hour: exact.hour - (exact.hour % hourStep) };
     if (toolName !== undefined && key.toolName !== toolName) continue;
-    if (since !== undefined && key.hour < hourOf(since)) continue;
-    if (until !== undefined && key.hour * hourMs >= until) continue;
+    if (since !== undefined && exact.hour < hourOf(since)) continue;
+    if (until !== undefined && exact.hour * hourMs >= until) continue;
     const name = JSON.stringify(by.map((each) => key[each]));
     const tally = found.get(name) ?? { key, calls: 0, unresolved: 0, costMicros: 0 };
     found.set(name, tally);

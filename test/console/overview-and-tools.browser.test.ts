@@ -96,18 +96,60 @@ test('a time span without calls says so, instead of showing empty charts', async
       const answer = await route.fetch();
       const stats = (await answer.json()) as Stats;
       const totals = Object.fromEntries(Object.keys(stats.totals).map((name) => [name, 0]));
-      const quiet = { totals, latency: { count: 0 }, failingTools: [], codes: [] };
+      const none = { failingTools: [], slowTools: [], costlyTools: [], codes: [] };
+      const quiet = { totals, latency: { count: 0 }, ...none };
       await route.fulfill({ json: { ...stats, ...quiet } });
     });
     await goTo('/');
     const main = page.getByRole('main');
     await main.getByText('No calls in this period. Choose').waitFor();
-    await main.getByText('No tool ran in this period.').waitFor();
+    await main.getByText('No tool ran in this period.').first().waitFor();
     await main.getByText('No call ended in this period.').waitFor();
-    expect(await main.getByText('Every call succeeded.').count()).toBe(0);
+    expect(await main.getByText('No call failed in this period.').count()).toBe(0);
     expect(await main.getByRole('figure').count()).toBe(0);
     // The numbers may be read again at any moment, and the page is about to be closed.
     await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
+
+test('the overview says what waits and for how long, why calls fail, and each figure leads to its calls', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo('/?span=1h');
+    const card = (title: string) =>
+      page.locator('section.card').filter({ has: page.getByRole('heading', { name: title, exact: true }) });
+    // Held calls lead to their question.
+    await card('Waiting now').getByRole('link', { name: 'delete_customer' }).first().click();
+    await expect.poll(() => page.url()).toMatch(/\/inbox\/.+/);
+    await page.goBack();
+    // A reason says what to do, and its tool leads to exactly these calls.
+    const failing = card('Why calls fail').locator('.reasons > li').first();
+    await failing.locator('.ranked-note').waitFor();
+    const code = await failing.locator('code').first().textContent();
+    const chip = failing.locator('a.chip').first();
+    const [, count] = /(\d+)$/.exec((await chip.textContent()) ?? '') ?? [];
+    await chip.click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('code')).toBe(code);
+    await page
+      .getByText(`${count} ${count === '1' ? 'call' : 'calls'}`, { exact: true })
+      .first()
+      .waitFor();
+    await page.goBack();
+    // A bar leads to the calls of its time, by pointer and by key.
+    const bars = page.getByRole('group', { name: /^Outcomes over time/ });
+    await bars.focus();
+    const moment = page.locator('.legend-moment').first();
+    await bars.press('ArrowLeft');
+    await expect.poll(() => moment.textContent()).not.toBe('');
+    const whole = await page.locator('.chart table tbody tr').count();
+    expect(whole).toBeGreaterThan(0);
+    for (let step = 0; step < 60 && !page.url().includes('/calls'); step++) {
+      await bars.press('Enter');
+      if (!page.url().includes('/calls')) await bars.press('ArrowLeft');
+    }
+    const { searchParams } = new URL(page.url());
+    expect(Number(searchParams.get('until'))).toBeGreaterThan(Number(searchParams.get('since')));
+    await page.locator('[role="row"], tbody tr').first().waitFor();
+    expect(await findBarriers(page)).toEqual([]);
   });
 });
 
@@ -138,21 +180,24 @@ test('the overview counts calls, draws them, and links to those that wait for a 
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/');
     const main = page.getByRole('main');
-    const leading = (name: string): Promise<string | null> => main.getByRole('link', { name }).textContent();
-    await expect.poll(() => leading('Awaiting approval')).toContain('2');
-    await expect.poll(() => leading('To reconcile')).toMatch(/[12]/);
+    const leading = (name: RegExp): Promise<string | null> => main.getByRole('link', { name }).textContent();
+    await expect.poll(() => leading(/^Awaiting approval/)).toContain('2');
+    await expect.poll(() => leading(/^To reconcile/)).toMatch(/[12]/);
     const chart = main.getByRole('figure', { name: 'Outcomes over time' });
     await expect.poll(() => chart.locator('svg rect').count()).toBeGreaterThan(2);
     // The data of a chart is available to people who do not see it.
     expect(await chart.getByRole('table').getByRole('columnheader').allTextContents()).toContain(
       'indeterminate',
     );
-    await main.getByRole('link', { name: 'send_mail' }).click();
+    const slow = main
+      .locator('section.card')
+      .filter({ has: page.getByRole('heading', { name: 'Slowest tools' }) });
+    await slow.getByRole('link', { name: 'send_mail' }).click();
     await page.getByRole('heading', { level: 1, name: 'send_mail' }).waitFor();
     await page.goBack();
     await page.getByRole('combobox', { name: 'Time' }).selectOption('24h');
     await expect.poll(() => page.url()).toContain('span=24h');
-    await main.getByRole('link', { name: 'Awaiting approval' }).click();
+    await main.getByRole('link', { name: /^Awaiting approval/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
   });
 });

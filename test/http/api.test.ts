@@ -575,6 +575,7 @@ describe('reading', () => {
       /^quittance_calls_total\{tool="get_weather",outcome="ToolExecutionResult",code=""\} 2$/m,
     );
     expect((await app.get<Me>('/v1/me', 'approver')).body).toEqual({
+      console: { color: 'gray', others: [] },
       name: 'approver-person',
       role: 'approver',
       by: 'token',

@@ -6,6 +6,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import type { Ledger } from 'quittance/store';
+import { BoundedReads } from '../../src/http/bounded-reads.ts';
+import { readStats } from '../../src/http/read-stats.ts';
+import { countHits } from '../../src/http/read-versions.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';
@@ -136,3 +139,25 @@ test.each([undefined, 100])(
     expect(other.ran).toEqual(['third']);
   },
 );
+
+test('numbers of a month and hits of rules take a few round trips, however many calls there are', async () => {
+  newSchema();
+  const ledger = await open(proxy.url);
+  const { runtime } = run(ledger, 'works', 1_000);
+  const turn = runtime.turn({ sessionId: 's' });
+  await Promise.all(
+    Array.from({ length: 150 }, (_, n) => turn.call({ id: `c${n}`, name: 'get_weather', arguments: { n } })),
+  );
+  await ledger.queries.findCalls({ limit: 1 }); // fills the lists
+  const limits = { callBytes: 4_194_304, totalBytes: 2_097_152, timeMs: 60_000 };
+  const until = ledger.now() + 1;
+  const asked = async (read: () => Promise<unknown>): Promise<number> => {
+    proxy.statements.length = 0;
+    await read();
+    return proxy.statements.filter((text) => /read_|entries|counters/.test(text)).length;
+  };
+  const span = { since: until - 30 * 86_400_000, until, buckets: 48, toolName: undefined };
+  const month = await asked(() => readStats(new BoundedReads(ledger, limits), span, runtime.budgets));
+  expect(month).toBeLessThan(20);
+  expect(await asked(() => countHits(new BoundedReads(ledger, limits)))).toBeLessThan(12);
+});

@@ -9,7 +9,13 @@ import { TimeChart } from './time-chart.tsx';
 
 type Props = { readonly title: string; readonly stats: Stats; readonly height?: number };
 
-export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200 }: Props): ReactNode {
+/** A press on a bar shows its calls. */
+export function OutcomesChart({
+  title,
+  stats: { series, bucketMs },
+  height = 200,
+  toOf,
+}: Props & { readonly toOf?: (since: number, until: number) => string }): ReactNode {
   const outcomes: readonly Series[] = [
     {
       name: outcomeWords.succeeded.label,
@@ -34,7 +40,14 @@ export function OutcomesChart({ title, stats: { series, bucketMs }, height = 200
     { name: 'open', color: 'var(--attention)', values: series.map(({ open }) => open) },
   ];
   const times = series.map(({ at }) => at);
-  return <TimeChart kind="bars" {...{ title, times, bucketMs, height }} series={outcomes} />;
+  return (
+    <TimeChart
+      kind="bars"
+      {...{ title, times, bucketMs, height }}
+      series={outcomes}
+      {...(toOf !== undefined && { toOf: (at: number) => toOf(at, at + bucketMs) })}
+    />
+  );
 }
 
 export function LatencyChart({ title, stats: { series, bucketMs }, height = 180 }: Props): ReactNode {

@@ -1,6 +1,7 @@
 /** Values over time, as stacked bars or lines. Screen readers get the same numbers as a table. */
-import type { ReactNode } from 'react';
+import type { KeyboardEvent, ReactNode } from 'react';
 import { useId, useState } from 'react';
+import { goTo } from '../route.ts';
 import { formatMomentOf, formatNumber, momentsFor, scaleFor } from './scale.ts';
 import { useWidth } from './use-width.ts';
 
@@ -19,6 +20,8 @@ type Props = {
   readonly series: readonly Series[];
   readonly height?: number;
   readonly format?: (value: number) => string;
+  /** Address of what a bucket counts. */
+  readonly toOf?: (at: number) => string;
 };
 
 const left = 56;
@@ -35,6 +38,7 @@ export function TimeChart({
   series,
   height = 200,
   format = formatNumber,
+  toOf,
 }: Props): ReactNode {
   const [box, width] = useWidth();
   const [pointed, setPointed] = useState<number | undefined>(undefined);
@@ -47,12 +51,16 @@ export function TimeChart({
   const step = times.length === 0 ? 0 : Math.max(0, width - left) / times.length;
   const index = pointed === undefined ? undefined : Math.min(times.length - 1, Math.max(0, pointed));
   const moment = formatMomentOf(bucketMs, true);
+  const open = (): void => {
+    const at = index === undefined ? undefined : times[index];
+    if (at !== undefined && toOf !== undefined && totals[index ?? 0] !== 0) goTo(toOf(at));
+  };
   return (
     <figure className="chart" aria-labelledby={label}>
       <figcaption id={label} className="hidden">
         {title}
       </figcaption>
-      <ul className="legend">
+      <ul className="legend" aria-live={toOf === undefined ? undefined : 'polite'}>
         {series.map(({ name, color, values }) => (
           <li key={name}>
             <span className="swatch" style={{ background: color }} aria-hidden="true" />
@@ -74,6 +82,21 @@ export function TimeChart({
           setPointed(step === 0 || place < 0 ? undefined : Math.floor(place / step));
         }}
         onPointerLeave={() => setPointed(undefined)}
+        {...(toOf !== undefined && {
+          role: 'group',
+          tabIndex: 0,
+          'aria-label': `${title}. Arrow keys move in time, Enter shows the calls.`,
+          'data-opens': true,
+          onClick: open,
+          onBlur: () => setPointed(undefined),
+          onKeyDown: (event: KeyboardEvent) => {
+            const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+            if (step !== undefined) {
+              event.preventDefault();
+              setPointed(Math.min(times.length - 1, Math.max(0, (index ?? times.length) + step)));
+            } else if (event.key === 'Enter') open();
+          },
+        })}
       >
         {width > 0 && (
           <Plot

@@ -34,9 +34,20 @@ export function formatDuration(ms: number | undefined): string {
 export const formatTime = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
-/** Formats integer micro-units as an amount: 1,234,567 is 1.234567. */
-export const formatCost = (micros: number): string =>
-  micros === 0 ? '–' : (micros / 1_000_000).toLocaleString(undefined, { maximumFractionDigits: 6 });
+/**
+ * Formats integer micro-units as an amount: 1,234,567 is 1.234567, or 1.23 in a currency. Small amounts keep two digits
+ * that are not zero.
+ */
+export function formatCost(micros: number, currency: string | undefined): string {
+  if (micros === 0) return '–';
+  const amount = micros / 1_000_000;
+  if (currency === undefined) return amount.toLocaleString(undefined, { maximumFractionDigits: 6 });
+  return amount.toLocaleString(undefined, {
+    style: 'currency',
+    currency,
+    ...(Math.abs(amount) < 0.1 && { maximumSignificantDigits: 2 }),
+  });
+}
 
 /** A relative time that updates itself. Hovering shows the exact time. */
 export function Age({ at }: { readonly at: number }): ReactNode {

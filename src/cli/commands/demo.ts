@@ -80,6 +80,7 @@ export const demoCommand: CliCommand = {
           port,
           localName: given.text('name') ?? context.userName,
           consoleFolder: findConsole(),
+          console: { name: 'demo', color: 'green', currency: 'EUR' },
           version: context.version,
           onError: (error) => void context.err.print(terminalText(hideUrlPasswords(String(error)))),
         });

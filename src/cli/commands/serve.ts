@@ -31,6 +31,7 @@ import { createServerLog } from '../serve/server-log.ts';
 import { stopServer } from '../serve/stop-server.ts';
 import { safeJson } from '../terminal-text.ts';
 import { parseSpan } from '../time-text.ts';
+import { readConsoleSettings } from '../settings/console-settings.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import { readSignIn } from '../settings/sign-in-settings.ts';
@@ -158,6 +159,7 @@ async function start({ given, context, log, ...more }: Start): Promise<HttpServe
       ...(signIn !== undefined && { signIn }),
       localName: given.text('name') ?? context.userName,
       consoleFolder: findConsole(),
+      console: readConsoleSettings(given),
       version: context.version,
       onError: (error) => {
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -3,6 +3,7 @@
  * add one, add a row here and read it with `given` in the command; then run `npm run docs` for the schema and its page.
  */
 import { commonOptions } from '../command.ts';
+import { consoleSettings } from './console-settings.ts';
 import { retentionRulesSchema } from './retention-setting.ts';
 import type { Settings } from './setting.ts';
 import { signInSettings } from './sign-in-settings.ts';
@@ -84,6 +85,7 @@ export const serveSettings: Settings = {
     key: 'retention.every',
     kind: 'span',
   },
+  ...consoleSettings,
   ...signInSettings,
   json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
 };

@@ -1,3 +1,4 @@
+import type { ConsoleView } from './console.ts';
 import type { Role } from './role.ts';
 import type { Integer, Timestamp } from './scalar.ts';
 import type { SignInView } from './sign-in.ts';
@@ -14,6 +15,7 @@ export type Me = {
   readonly signIn: SignInView | undefined;
   /** The roles that this role includes. Pages use it to hide what the caller may not do. */
   readonly may: readonly Role[];
+  readonly console: ConsoleView;
 };
 
 /** `GET /v1/me/questions`: open questions that wait for the caller. */

@@ -19,6 +19,19 @@ export type Stats = {
   /** Every bucket from `since` to `until`, including empty ones. */
   readonly series: readonly StatsBucket[];
   readonly latency: Percentiles;
+  /** Highest 95th percentile first, of tools that ran. */
+  readonly slowTools: readonly {
+    readonly toolName: string;
+    readonly calls: Integer;
+    readonly p50Ms: number | undefined;
+    readonly p95Ms: number | undefined;
+  }[];
+  /** Tools with a cost, most expensive first. */
+  readonly costlyTools: readonly {
+    readonly toolName: string;
+    readonly calls: Integer;
+    readonly costMicros: Integer;
+  }[];
   readonly failingTools: readonly {
     readonly toolName: string;
     readonly failures: Integer;
@@ -29,6 +42,12 @@ export type Stats = {
     readonly code: string;
     readonly title: string | undefined;
     readonly count: Integer;
+    /** Did a gate stop these calls before they ran? */
+    readonly denied: boolean;
+    /** What to do about it. Missing for codes of tools. */
+    readonly whatToDo: string | undefined;
+    /** The tools with most of these calls. */
+    readonly tools: readonly { readonly toolName: string; readonly count: Integer }[];
   }[];
   readonly budgets: readonly BudgetBurn[];
   /** The state now, independent of the requested time. */
@@ -37,6 +56,20 @@ export type Stats = {
     readonly open: Integer;
     readonly unresolved: Integer;
     readonly handedOff: Integer;
+    /** Held calls that wait longest, oldest first. */
+    readonly waiting: readonly {
+      readonly confirmationId: string;
+      readonly toolName: string;
+      readonly askedAt: Timestamp;
+      readonly expiresAt: Timestamp | undefined;
+    }[];
+    /** Calls to reconcile that wait longest, oldest first. */
+    readonly doubtful: readonly {
+      readonly sessionId: string;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly requestedAt: Timestamp;
+    }[];
     /** False if there are more than were counted. */
     readonly exact: boolean;
   };

@@ -13,7 +13,7 @@ export const healthRoutes: readonly Route[] = [
     access: 'viewer',
     summary: 'Shows the caller and its role.',
     answer: 'Me',
-    handle: ({ actor: { name, role = 'viewer', by, expiresAt, signIn } }) =>
+    handle: ({ service, actor: { name, role = 'viewer', by, expiresAt, signIn } }) =>
       Promise.resolve({
         name,
         role,
@@ -21,6 +21,7 @@ export const healthRoutes: readonly Route[] = [
         expiresAt: signIn?.endsAt ?? expiresAt,
         signIn: signIn && toSignInView(signIn),
         may: mayDo[role],
+        console: service.console,
       }),
   }),
   defineRoute({

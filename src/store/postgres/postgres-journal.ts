@@ -43,11 +43,13 @@ export type JournalParts = {
 export class PostgresJournal implements Journal {
   readonly #parts: JournalParts;
   readonly #calls: GatheredRead<EntryRow & OrdRow>;
+  readonly #sizes: GatheredRead<{ readonly bytes: number } & OrdRow>;
   readonly #seen = new SeenCalls();
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#calls = new GatheredRead(parts.pool, readCallsSql);
+    this.#sizes = new GatheredRead(parts.pool, measureCallsSql);
   }
 
   async append(entry: Entry): Promise<AppendResult> {
@@ -80,11 +82,7 @@ export class PostgresJournal implements Journal {
   }
 
   async measureCall(sessionId: string, callId: string): Promise<number> {
-    const [row] = await this.#parts.pool.read<{ bytes: number | null }>(
-      `SELECT sum(octet_length(e.text) + coalesce(octet_length(e.bodies), 0))::bigint AS bytes
-       FROM @entries e WHERE e.session_id = $1 AND e.call_id = $2`,
-      [toPgText(sessionId), toPgText(callId)],
-    );
+    const [row] = await this.#sizes.read([toPgText(sessionId), toPgText(callId)]);
     return row?.bytes ?? 0;
   }
 
@@ -206,6 +204,11 @@ const unsettledSubject = 'quittance.unsettled';
 const readCallsSql = `SELECT x.o::integer AS ord, ${entryColumns}
   FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
   JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY x.o, e.sequence`;
+
+const measureCallsSql = `SELECT x.o::integer AS ord,
+    sum(octet_length(e.text) + coalesce(octet_length(e.bodies), 0))::bigint AS bytes
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
+  JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c GROUP BY x.o`;
 
 const changedStateError = (sessionId: string, subject: string): QuittanceError =>
   new QuittanceError(

@@ -128,17 +128,22 @@ export class PostgresQueries implements Queries {
 
   async tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
     await this.fill();
-    const { by, since, until, toolName } = query;
+    const { by, since, until, toolName, hourStep = 1 } = query;
     const conditions: Condition[] = [];
     if (since !== undefined) conditions.push(['hour >= ?', hourOf(since)]);
     if (until !== undefined) conditions.push(['hour < ?', Math.ceil(until / hourMs)]);
     if (toolName !== undefined) conditions.push(['tool_name = ?', toPgText(toolName)]);
     const names = by.map((name) => tallyColumns[name]);
+    // Grouped by number: the name of a column would mean the stored hour.
+    const groups = names.map((_, index) => index + 1).join(', ');
+    const chosen = names.map((name) =>
+      name === 'hour' && hourStep !== 1 ? `hour / ${hourStep} * ${hourStep} AS hour` : name,
+    );
     const rows = await this.#pool.read<{ readonly [column: string]: string | number }>(
-      `SELECT ${[...names, ''].join(', ')} sum(calls)::bigint AS calls, sum(unresolved)::bigint AS unresolved,
+      `SELECT ${[...chosen, ''].join(', ')} sum(calls)::bigint AS calls, sum(unresolved)::bigint AS unresolved,
          sum(cost_micros)::bigint AS cost_micros
        FROM @read_tallies${toWhere(conditions)}
-       ${names.length === 0 ? '' : `GROUP BY ${names.join(', ')}`} HAVING sum(calls) > 0`,
+       ${names.length === 0 ? '' : `GROUP BY ${groups}`} HAVING sum(calls) > 0`,
       valuesOf(conditions),
     );
     return rows.map((row) => ({

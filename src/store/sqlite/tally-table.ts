@@ -149,19 +149,24 @@ export class TallyTable {
     since,
     until,
     toolName,
+    hourStep = 1,
   }: TallyQuery<Name>): readonly CallTally<Name>[] {
     const names = by.map((name) => columns[name]);
-    const ranges = rangesOf(since, until, (by as readonly TallyName[]).includes('hour'));
+    const byHour = (by as readonly TallyName[]).includes('hour');
+    const ranges = rangesOf(since, until, byHour, hourStep);
     const ofTool = toolName === undefined ? '' : ' AND tool_name = ?';
     const parts = ranges.map(
       ([from, to]) =>
         `SELECT * FROM tallies WHERE hour ${to - from === 1 ? '= ?' : 'BETWEEN ? AND ?'}${ofTool}`,
     );
+    // Grouped by number: the name of a column would mean the stored hour.
+    const groups = names.map((_, index) => index + 1).join(', ');
+    const chosen = names.map((name) => (name === 'hour' ? `${steppedHour(hourStep)} AS hour` : name));
     const rows = this.#prepare(
-      `SELECT ${[...names, ''].join(', ')} sum(calls) AS calls, sum(unresolved) AS unresolved,
+      `SELECT ${[...chosen, ''].join(', ')} sum(calls) AS calls, sum(unresolved) AS unresolved,
          sum(cost_micros) AS cost_micros
        FROM (${parts.join(' UNION ALL ')})
-       ${names.length === 0 ? '' : `GROUP BY ${names.join(', ')}`} HAVING sum(calls) > 0`,
+       ${names.length === 0 ? '' : `GROUP BY ${groups}`} HAVING sum(calls) > 0`,
     ).all(
       ...ranges.flatMap(([from, to]): SqlValue[] => [
         ...(to - from === 1 ? [from] : [from, to - 1]),
@@ -181,16 +186,28 @@ export class TallyTable {
   }
 }
 
+/** The first hour of a step, of hours and of days. */
+const steppedHour = (step: number): string => {
+  const hour = `CASE WHEN hour < ${ever} THEN (-2 - hour) * ${hoursPerDay} ELSE hour END`;
+  return step === 1 ? hour : `CAST((${hour}) / ${step} AS INTEGER) * ${step}`;
+};
+
 type Range = readonly [from: number, to: number];
 
 /** The rows that together count every call of a period once: whole days, and the hours before and after. */
-function rangesOf(since: number | undefined, until: number | undefined, byHour: boolean): readonly Range[] {
+function rangesOf(
+  since: number | undefined,
+  until: number | undefined,
+  byHour: boolean,
+  hourStep: number,
+): readonly Range[] {
   if (since === undefined && until === undefined && !byHour) return [[ever, ever + 1]];
   const first = since === undefined ? 0 : Math.max(0, hourOf(since));
   const end = until === undefined ? Number.MAX_SAFE_INTEGER : Math.ceil(until / hourMs);
   const firstDay = Math.ceil(first / hoursPerDay);
   const endDay = Math.floor(end / hoursPerDay);
-  if (byHour || endDay <= firstDay) return [[first, end]];
+  // A day is not divided if whole days are asked for.
+  if ((byHour && hourStep % hoursPerDay !== 0) || endDay <= firstDay) return [[first, end]];
   const ranges: readonly Range[] = [
     [first, firstDay * hoursPerDay],
     // Days count downwards, and the first number of a range belongs to it.

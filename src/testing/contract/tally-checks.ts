@@ -69,7 +69,8 @@ export const tallyChecks: readonly Check[] = [
         for (const until of [undefined, midnight, midnight + dayMs, midnight + 2 * dayMs + hourMs + 1])
           for (const toolName of [undefined, 'look']) {
             await agrees(ledger, { by: ['outcome', 'toolName'], since, until, toolName });
-            await agrees(ledger, { by: ['hour'], since, until, toolName });
+            for (const hourStep of [undefined, 3, 24, 48, 7 * 24])
+              await agrees(ledger, { by: ['hour'], since, until, toolName, hourStep });
           }
     },
   ],

@@ -3,7 +3,8 @@ import { safeSentence } from '../../../../src/base/safe-id.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
-import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { formatDuration, formatTime } from '../../ui/time.tsx';
 import { attemptsOf } from './attempts-of.ts';
 import type { Attempt } from './attempts-of.ts';
 import { ValueBlock } from '../../ui/value-block.tsx';
@@ -84,7 +85,11 @@ function AttemptHead({
       <span className="muted">
         {startedAt !== undefined && formatTime(startedAt)}
         {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}
-        {costMicros > 0 && `, cost ${formatCost(costMicros)}`}
+        {costMicros > 0 && (
+          <>
+            , cost <Cost micros={costMicros} />
+          </>
+        )}
         {worker !== undefined && (
           <>
             , worker <ForeignText text={worker} />

@@ -8,7 +8,8 @@ import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { digestLabel } from '../../ui/digest-label.ts';
-import { formatCost, formatDuration, formatTime } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { formatDuration, formatTime } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** Basic facts about the call: who, where, when and under which policy. */
@@ -64,7 +65,7 @@ export function CallFacts({
       summary.elapsedMs !== undefined && call.attempt > 0 && formatDuration(summary.elapsedMs),
     ],
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
-    ['Cost', summary.costMicros > 0 && formatCost(summary.costMicros)],
+    ['Cost', summary.costMicros > 0 && <Cost key="cost" micros={summary.costMicros} />],
     ['Approvals', approvals === '' ? undefined : <ForeignText key="approvals" text={approvals} />],
     ['Decided by', decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />],
     [

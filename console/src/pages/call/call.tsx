@@ -9,6 +9,7 @@ import { readCallEvent } from '../../../../src/view/read-call-event.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
+import { useMe } from '../../api/use-me.ts';
 import { addressOf } from '../../route.ts';
 import { toRepeated, toRepeatInput } from '../../run-call/repeat-input.ts';
 import { RunButton } from '../../run-call/run-button.tsx';
@@ -19,6 +20,7 @@ import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
+import { pageTitle } from '../../ui/page-title.ts';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { Age } from '../../ui/time.tsx';
@@ -68,9 +70,10 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
   const { call } = detail;
   // Events of newer versions appear only in the list of events.
   const events = useMemo(() => detail.events.flatMap((event) => readCallEvent(event) ?? []), [detail.events]);
+  const { name: ledgerName } = useMe().console;
   useEffect(() => {
-    document.title = `${escapeRightToLeft(shownId(call.toolName))} · Quittance`;
-  }, [call.toolName]);
+    document.title = pageTitle(escapeRightToLeft(shownId(call.toolName)), ledgerName);
+  }, [call.toolName, ledgerName]);
   return (
     <>
       <CallHead detail={detail} reload={reload} />

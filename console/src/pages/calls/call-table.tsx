@@ -11,7 +11,8 @@ import type { CallSummary } from '../../../../src/ledger/call-query.ts';
 import { addressOf } from '../../route.ts';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
-import { Age, formatCost, formatDuration } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { Age, formatDuration } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { rowKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
@@ -199,7 +200,7 @@ function Row({
         {elapsedMs === undefined || attempts === 0 ? <None /> : formatDuration(elapsedMs)}
       </span>
       <span role="cell" className="num">
-        {costMicros === 0 ? <None /> : formatCost(costMicros)}
+        {costMicros === 0 ? <None /> : <Cost micros={costMicros} />}
       </span>
       <span role="cell" className="clip decision" title={message && safeWords(message)}>
         {describeDecision(call)}

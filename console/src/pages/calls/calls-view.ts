@@ -15,6 +15,7 @@ const names = [
   'principal',
   'unresolved',
   'within',
+  'since',
   'until',
 ] as const;
 
@@ -84,6 +85,7 @@ const fieldLabels: Readonly<Record<ViewField, string>> = {
   principal: 'principal',
   unresolved: 'to reconcile',
   within: 'time',
+  since: 'from',
   until: 'before',
 };
 
@@ -93,7 +95,8 @@ export function labelOfValue(field: ViewField, value: string): string {
   if (field === 'outcome') return (Object.hasOwn(outcomeLabels, value) && outcomeLabels[value]) || value;
   if (field === 'mode') return value.replaceAll('_', ' ');
   if (field === 'within') return (Object.hasOwn(spans, value) && spans[value]?.label.toLowerCase()) || value;
-  if (field === 'until') return /^\d{1,15}$/.test(value) ? formatTime(Number(value)) : value;
+  if (field === 'until' || field === 'since')
+    return /^\d{1,15}$/.test(value) ? formatTime(Number(value)) : value;
   if (field === 'unresolved') return value === 'true' ? 'yes' : 'no';
   return value;
 }

@@ -4,7 +4,7 @@ import { addressOf } from '../../route.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
-import { ActionBadge } from './action-badge.tsx';
+import { ActionBadge } from '../../ui/action-badge.tsx';
 
 /** Each kind of change, most frequent first, with sample calls. */
 export function BacktestChanges({ changes }: Pick<BacktestReport, 'changes'>): ReactNode {

@@ -5,7 +5,7 @@ import { Ago } from '../../ui/ago.tsx';
 import { Banner } from '../../ui/banner.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { digestLabel } from '../../ui/digest-label.ts';
-import { ActionBadge } from './action-badge.tsx';
+import { ActionBadge } from '../../ui/action-badge.tsx';
 import { BacktestChanges } from './backtest-changes.tsx';
 
 /** How the draft would have decided about past calls. */

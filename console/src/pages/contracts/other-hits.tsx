@@ -4,7 +4,7 @@ import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
-import { ActionBadge } from './action-badge.tsx';
+import { ActionBadge } from '../../ui/action-badge.tsx';
 
 /** Recent hits of workflow stages and of rules no longer in force. */
 export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): ReactNode {

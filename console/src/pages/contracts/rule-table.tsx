@@ -4,7 +4,7 @@ import { baseName } from '../../ui/base-name.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Age } from '../../ui/time.tsx';
-import { ActionBadge } from './action-badge.tsx';
+import { ActionBadge } from '../../ui/action-badge.tsx';
 import type { RuleWithHits } from './join-hits.ts';
 
 type Props = {

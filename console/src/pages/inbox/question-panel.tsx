@@ -14,6 +14,8 @@ import type { Consent } from '../../../../src/react/use-consent.ts';
 import type { ReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import { useReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
+import { useMe } from '../../api/use-me.ts';
+import { LedgerName } from '../../ui/ledger-switch.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { Countdown } from './countdown.tsx';
 import { WhyAsked } from './why-asked.tsx';
@@ -88,6 +90,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
             Your role cannot decide. A user with the role <code>approver</code> can answer this.
           </p>
         )}
+        <LedgerMark />
         <Countdown expiresAt={confirmation.expiresAt} timeoutEffect={confirmation.timeoutEffect} />
         <p className="question-progress" role="status">
           {approval.isArmed && (
@@ -109,6 +112,12 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
       </footer>
     </div>
   );
+}
+
+/** The ledger that the answer counts in: an approval in production must not look like one in a test. */
+function LedgerMark(): ReactNode {
+  const { name, color } = useMe().console;
+  return name === undefined ? null : <LedgerName name={name} color={color} />;
 }
 
 const Refusal = ({ children }: { readonly children: ReactNode }): ReactNode => (

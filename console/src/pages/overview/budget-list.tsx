@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { BudgetBurn } from '../../../../src/http/api/stats.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
-import { formatCost } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
 
 /** Usage of each budget, with its share if the limit is known. */
 export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[] }): ReactNode {
@@ -40,7 +40,7 @@ export function BudgetList({ budgets }: { readonly budgets: readonly BudgetBurn[
             )}
             <span className="ranked-note muted">
               {words[budget.metric]}
-              {reserved > 0 && `, ${amount(budget, reserved)} reserved`}
+              {reserved > 0 && <>, {amount(budget, reserved)} reserved</>}
               {exhaustedAt !== undefined && (
                 <>
                   , exhausted <Ago at={exhaustedAt} />
@@ -60,8 +60,8 @@ const words: Readonly<Record<BudgetBurn['metric'], string>> = {
   attempts: 'calls checked by rules',
 };
 
-const amount = ({ metric }: BudgetBurn, value: number): string =>
-  metric === 'cost_micros' && value !== 0 ? formatCost(value) : value.toLocaleString();
+const amount = ({ metric }: BudgetBurn, value: number): ReactNode =>
+  metric === 'cost_micros' ? <Cost micros={value} /> : value.toLocaleString();
 
 /** Readable name of a counter: `named/"shop"/tool_calls/2026-11-15` becomes `shop, 2026-11-15`. */
 function nameOf(counter: string): string {

@@ -4,8 +4,8 @@ import type { Tone } from '../../ui/outcome-badge.tsx';
 
 type Props = {
   readonly label: string;
-  readonly value: string;
-  readonly note?: string;
+  readonly value: ReactNode;
+  readonly note?: ReactNode;
   readonly tone?: Tone;
   /** Address of the calls behind the number. */
   readonly to?: string;

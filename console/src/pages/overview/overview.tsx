@@ -2,8 +2,7 @@ import type { ReactNode } from 'react';
 import type { Stats } from '../../../../src/http/api/stats.ts';
 import { useStats } from '../../api/use-stats.ts';
 import { formatNumber } from '../../charts/scale.ts';
-import { LatencyChart, OutcomesChart } from '../../charts/outcomes-chart.tsx';
-import { addressOf } from '../../route.ts';
+import { OutcomesChart } from '../../charts/outcomes-chart.tsx';
 import '../../styles/overview.css';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -11,10 +10,15 @@ import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
-import { formatCost, formatDuration } from '../../ui/time.tsx';
-import { BudgetList } from './budget-list.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { Age, formatDuration } from '../../ui/time.tsx';
+import { callsSince } from './calls-address.ts';
+import { Card } from './card.tsx';
 import { Figure } from './figure.tsx';
-import { RankedList } from './ranked-list.tsx';
+import { ReasonList } from './reason-list.tsx';
+import { RuleStops } from './rule-stops.tsx';
+import { ToolCards } from './tool-cards.tsx';
+import { WaitingList } from './waiting-list.tsx';
 
 const firstSnippet = `import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -43,7 +47,8 @@ export default function Overview(): ReactNode {
 }
 
 function Board({ stats }: { readonly stats: Stats }): ReactNode {
-  const { totals, now, latency } = stats;
+  const { totals, now } = stats;
+  const callsAt = callsSince(stats.since);
   const ended = totals.calls - totals.open;
   if (totals.calls === 0 && now.held + now.open + now.unresolved === 0)
     return (
@@ -55,74 +60,63 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
   return (
     <>
       <Figures stats={stats} />
-      <Card title="Outcomes over time">
+      <Card title="Waiting now" link={<Link to="/inbox">Inbox</Link>}>
+        <WaitingList now={now} />
+      </Card>
+      <Card title="Outcomes over time" link={<Link to={callsAt({})}>Calls</Link>}>
         {totals.calls === 0 ? (
           <p className="muted">No calls in this period. Choose a longer one above.</p>
         ) : (
-          <OutcomesChart title="Outcomes over time" stats={stats} />
+          <OutcomesChart
+            title="Outcomes over time"
+            stats={stats}
+            toOf={(from, to) => callsSince(from, to)({})}
+          />
         )}
       </Card>
       <div className="grid-2">
-        <Card title="Execution time">
-          {latency.count === 0 ? (
-            <p className="muted">No tool ran in this period.</p>
-          ) : (
-            <LatencyChart title="Execution time" stats={stats} />
-          )}
-        </Card>
-        <Card title="Budgets">
-          <BudgetList budgets={stats.budgets} />
-        </Card>
-        <Card title="Failing tools" link={<Link to="/tools">All tools</Link>}>
-          <RankedList
-            none="No tool failed in this period."
-            rows={stats.failingTools.map(({ toolName, failures, calls, topCode }) => ({
-              key: toolName,
-              label: toolName,
-              note: topCode,
-              count: failures,
-              of: calls,
-              to: addressOf(['tools', toolName]),
-              tone: 'bad',
-            }))}
+        <Card title="Why calls fail" link={<Link to="/tools">All tools</Link>}>
+          <ReasonList
+            none={ended === 0 ? 'No call ended in this period.' : 'No call failed in this period.'}
+            codes={stats.codes.filter(({ denied }) => !denied)}
+            {...{ of: ended, callsAt }}
           />
         </Card>
-        <Card title="Reasons for unsuccessful calls">
-          <RankedList
-            none={ended === 0 ? 'No call ended in this period.' : 'Every call succeeded.'}
-            rows={stats.codes.map(({ code, title, count }) => ({
-              key: code,
-              label: code,
-              note: title,
-              count,
-              of: ended,
-              to: addressOf(['calls'], { code }),
-              tone: 'quiet',
-            }))}
+        <Card title="Stopped calls" link={<Link to="/contracts">Rules</Link>}>
+          <ReasonList
+            none="No call was denied in this period."
+            codes={stats.codes.filter(({ denied }) => denied)}
+            {...{ of: ended, callsAt }}
           />
+          <RuleStops />
         </Card>
+        <ToolCards stats={stats} callsAt={callsAt} />
       </div>
     </>
   );
 }
 
 /** The key figures at the top of the page. */
-function Figures({ stats: { totals, now, latency, exact } }: { readonly stats: Stats }): ReactNode {
+function Figures({ stats }: { readonly stats: Stats }): ReactNode {
+  const { totals, now, latency, exact, since } = stats;
+  const callsAt = callsSince(since);
   const ended = totals.calls - totals.open;
   const broken = totals.failed + totals.timedOut + totals.indeterminate;
   return (
     <div className="figures">
-      <Figure label="Calls" value={formatNumber(totals.calls)} to="/calls" approximate={!exact} />
+      <Figure label="Calls" value={formatNumber(totals.calls)} to={callsAt({})} approximate={!exact} />
       <Figure
         label="Error rate"
         value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
         tone={ended === 0 ? 'quiet' : broken > 0 ? 'bad' : 'good'}
-        to={addressOf(['calls'], { outcome: 'ToolFailure' })}
+        note={broken === 0 ? undefined : `${formatNumber(broken)} of ${formatNumber(ended)}`}
+        to={callsAt({ outcome: 'ToolFailure' })}
       />
       <Figure
         label="Awaiting approval"
         value={formatNumber(now.held)}
         tone={now.held > 0 ? 'attention' : 'quiet'}
+        note={<Longest at={now.waiting[0]?.askedAt} />}
         to="/inbox"
         approximate={!now.exact}
       />
@@ -130,6 +124,7 @@ function Figures({ stats: { totals, now, latency, exact } }: { readonly stats: S
         label="To reconcile"
         value={formatNumber(now.unresolved)}
         tone={now.unresolved > 0 ? 'unsure' : 'quiet'}
+        note={<Longest at={now.doubtful[0]?.requestedAt} />}
         to="/reconcile"
         approximate={!now.exact}
       />
@@ -137,28 +132,16 @@ function Figures({ stats: { totals, now, latency, exact } }: { readonly stats: S
         label="Latency p95"
         value={formatDuration(latency.p95Ms)}
         note={`p50 ${formatDuration(latency.p50Ms)}`}
+        to="/tools"
       />
-      <Figure label="Cost" value={formatCost(totals.costMicros)} />
+      <Figure label="Cost" value={<Cost micros={totals.costMicros} />} to={callsAt({})} />
     </div>
   );
 }
 
-function Card({
-  title,
-  link,
-  children,
-}: {
-  readonly title: string;
-  readonly link?: ReactNode;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <section className="card">
-      <header>
-        <h2>{title}</h2>
-        {link}
-      </header>
-      <div className="body">{children}</div>
-    </section>
+const Longest = ({ at }: { readonly at: number | undefined }): ReactNode =>
+  at === undefined ? null : (
+    <>
+      longest <Age at={at} />
+    </>
   );
-}

@@ -3,40 +3,38 @@ import { ForeignId } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import type { Tone } from '../../ui/outcome-badge.tsx';
 
-type Row = {
+export type RankedRow = {
   readonly key: string;
   readonly label: string;
-  readonly note: string | undefined;
-  readonly count: number;
-  readonly of: number;
+  readonly note?: ReactNode;
+  readonly value: ReactNode;
+  /** Length of the bar, from 0 to 1. */
+  readonly share: number;
   readonly to: string;
   readonly tone: Tone;
 };
 
-/** Rows with their share, largest first. */
-export function RankedList({
-  rows,
-  none,
-}: {
-  readonly rows: readonly Row[];
+type Props = {
+  readonly rows: readonly RankedRow[];
+  /** Shown if there are no rows. */
   readonly none: string;
-}): ReactNode {
+};
+
+/** Rows with their share, largest first. */
+export function RankedList({ rows, none }: Props): ReactNode {
   if (rows.length === 0) return <p className="muted">{none}</p>;
   return (
     <ol className="ranked">
-      {rows.slice(0, 8).map(({ key, label, note, count, of, to, tone }) => (
+      {rows.slice(0, 8).map(({ key, label, note, value, share, to, tone }) => (
         <li key={key}>
           <Link to={to} className="ranked-label">
             <code>
               <ForeignId id={label} />
             </code>
           </Link>
-          <span className="num">
-            {count.toLocaleString()}
-            <span className="muted"> of {of.toLocaleString()}</span>
-          </span>
+          <span className="num">{value}</span>
           <span className="meter" data-tone={tone} aria-hidden="true">
-            <span style={{ width: `${of === 0 ? 0 : Math.max(1, (100 * count) / of)}%` }} />
+            <span style={{ width: `${Math.min(100, Math.max(1, 100 * share))}%` }} />
           </span>
           {note !== undefined && <span className="ranked-note muted">{note}</span>}
         </li>
@@ -44,3 +42,11 @@ export function RankedList({
     </ol>
   );
 }
+
+/** `3 of 20`. */
+export const CountOf = ({ count, of }: { readonly count: number; readonly of: number }): ReactNode => (
+  <>
+    {count.toLocaleString()}
+    <span className="muted"> of {of.toLocaleString()}</span>
+  </>
+);

@@ -7,7 +7,8 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
-import { formatCost, formatDuration } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { formatDuration } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { formatShare, toneOfShare } from './format-share.ts';
 import type { ToolOrder } from './sort-tools.ts';
@@ -101,7 +102,9 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
       </td>
       <td className="num">{formatDuration(latency.p50Ms)}</td>
       <td className="num">{formatDuration(latency.p95Ms)}</td>
-      <td className="num">{formatCost(tool.costMicros)}</td>
+      <td className="num">
+        <Cost micros={tool.costMicros} />
+      </td>
       <td>
         {tool.drifted ? (
           <span className="badge" data-tone="attention">

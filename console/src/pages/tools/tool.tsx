@@ -17,9 +17,10 @@ import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { digestLabel } from '../../ui/digest-label.ts';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { formatCost, formatDuration } from '../../ui/time.tsx';
+import { Cost } from '../../ui/cost.tsx';
+import { formatDuration } from '../../ui/time.tsx';
 import { Figure } from '../overview/figure.tsx';
-import { RankedList } from '../overview/ranked-list.tsx';
+import { CountOf, RankedList } from '../overview/ranked-list.tsx';
 import { formatShare, toneOfShare } from './format-share.ts';
 import { LatestCalls } from './latest-calls.tsx';
 import { SchemaCard } from './schema-card.tsx';
@@ -70,7 +71,7 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
           value={formatDuration(latency.p95Ms)}
           note={`p99 ${formatDuration(latency.p99Ms)}`}
         />
-        <Figure label="Cost" value={formatCost(tool.costMicros)} />
+        <Figure label="Cost" value={<Cost micros={tool.costMicros} />} />
       </div>
       <ToolOverTime toolName={tool.name} />
       <div className="grid-2">
@@ -93,9 +94,8 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
               rows={codes.map(({ code, count }) => ({
                 key: code,
                 label: code,
-                note: undefined,
-                count,
-                of: ended,
+                value: <CountOf count={count} of={ended} />,
+                share: count / ended,
                 to: addressOf(['calls'], { toolName: tool.name, code }),
                 tone: 'quiet',
               }))}

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { Tone } from '../../ui/outcome-badge.tsx';
+import type { Tone } from './outcome-badge.tsx';
 
 const tones: Readonly<Record<string, Tone>> = {
   block: 'bad',
