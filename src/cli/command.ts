@@ -3,7 +3,7 @@ import type { OsUserIdentity } from '../call/event.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ProgressBar } from './progress.ts';
-import type { Environment, Terminal } from './terminal.ts';
+import type { Environment, KeyInput, ScreenOutput, Terminal } from './terminal.ts';
 
 export type Option = {
   /** Placeholder of the value in the help. Without it the option is a switch. */
@@ -64,6 +64,8 @@ export interface Context {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Reads a line that the person types after the prompt; undefined without a terminal. Undefined if they stopped. */
   readonly readLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
+  /** Keys and screen of the person at the terminal; undefined without one. */
+  readonly keyboard?: { readonly input: KeyInput; readonly output: ScreenOutput } | undefined;
   /** URL of the selected ledger, for code that opens it in another thread. With `make`, the ledger need not exist. */
   readonly ledgerUrl: (given: Given, access?: 'make') => string;
   /** Name of the user who runs the command, from the operating system. */

@@ -52,6 +52,8 @@ import { serveCommand } from './commands/serve.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
 import { signInsCommand } from './commands/sign-ins.ts';
+import { tuiCommand } from './commands/tui.ts';
+import { undoCommand } from './commands/undo.ts';
 import { tokensCommand } from './commands/tokens.ts';
 import { traceCommand } from './commands/trace.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -68,6 +70,8 @@ export const commands: readonly CliCommand[] = [
   denyCommand,
   respondCommand,
   editCommand,
+  tuiCommand,
+  undoCommand,
   grantsCommand,
   delegationsCommand,
   handoffCommand,

@@ -16,6 +16,10 @@ export function* diffLines(
   const half = Math.floor((width - 5) / 2);
   const sideBySide = (a: string, b: string): string =>
     `${fit(a, half)} ${out.paint('dim', '│')} ${trim(b, half)}`;
+  yield summaryOf(diff, out);
+  yield* importantLines(diff, sideBySide, out);
+  if (diff.identical && !showSame) return yield* hiddenNote(diff, out);
+  yield '';
   yield out.paint('bold', `  ${sideBySide(terminalId(names[0]), terminalId(names[1]))}`.trimEnd());
   let same = 0;
   const skipped = function* (): Generator<string, void> {
@@ -40,13 +44,37 @@ export function* diffLines(
     yield out.paint('bold', title);
     for (const each of differences) yield* differenceLines(each, sideBySide, out);
   }
-  yield '';
-  yield summaryOf(diff, out);
-  if (diff.comparedByKeptForm > 0)
+  yield* hiddenNote(diff, out);
+}
+
+function* hiddenNote({ comparedByKeptForm }: SessionDiff, out: Terminal): Generator<string, void> {
+  if (comparedByKeptForm > 0)
     yield out.paint(
       'dim',
-      `${diff.comparedByKeptForm} have redacted arguments and were compared by their stored form.`,
+      `${comparedByKeptForm} have redacted arguments and were compared by their stored form.`,
     );
+}
+
+/** Fields that say what became of a call, and who let it run. */
+const importantFields: readonly string[] = ['outcome', 'audit', 'decisions', 'questions'];
+
+/** What a reader looks for first: calls with another end or decision, and calls that only one session made. */
+function* importantLines(
+  { calls }: SessionDiff,
+  sideBySide: SideBySide,
+  out: Terminal,
+): Generator<string, void> {
+  const important = calls.flatMap((call): CallDifference[] => {
+    if (call.status !== 'changed') return call.status === 'same' ? [] : [call];
+    const differences = call.differences.filter(({ field }) => importantFields.includes(field));
+    return differences.length === 0 ? [] : [{ ...call, differences }];
+  });
+  if (important.length === 0) return;
+  yield '';
+  yield out.paint('bold', 'Other ends, decisions and calls');
+  for (const call of important) yield* callLines(call, sideBySide, out);
+  yield '';
+  yield out.paint('bold', 'All differences');
 }
 
 type SideBySide = (a: string, b: string) => string;

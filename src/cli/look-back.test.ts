@@ -125,7 +125,13 @@ describe('diff', () => {
     expect(differs).toMatchObject({ code: 1, err: '' });
     expectFit(differs.out);
     expect(differs.out).toContain('arguments $.id');
-    expect(differs.out).toContain('The sessions differ. Calls: 1 changed, 9 only in the first, 0 the same.');
+    const lines = differs.out.split('\n');
+    // The result first, then what became of calls, then every field.
+    expect(lines[0]).toBe('The sessions differ. Calls: 1 changed, 9 only in the first, 0 the same.');
+    expect(differs.out).toMatch(/^Other ends, decisions and calls\n[^]*^- [^]*^All differences\n/m);
+    expect(lines.indexOf('All differences')).toBeLessThan(
+      lines.findIndex((line) => line.includes('arguments $.id')),
+    );
     expect(await on('diff', 'ticket-42', 'nowhere')).toMatchObject({ code: 2, out: '' });
     expect(await on('diff', 'ticket-42')).toMatchObject({ code: 2, out: '' });
   });

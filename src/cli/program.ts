@@ -32,6 +32,7 @@ export type Surroundings = {
   /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask?: Context['ask'];
   readonly readLine?: Context['readLine'];
+  readonly keyboard?: Context['keyboard'];
   readonly endNow?: Context['endNow'];
 };
 
@@ -49,8 +50,19 @@ export async function run(): Promise<void> {
   const readLine: Context['readLine'] = hasPerson
     ? (prompt) => readTerminalLine(prompt, stdin, stdout, signal)
     : undefined;
+  const keyboard: Context['keyboard'] = hasPerson ? { input: stdin, output: stdout } : undefined;
   const endNow: Context['endNow'] = (code) => process.exit(stoppedBy() ?? code);
-  const code = await runProgram({ args: argv.slice(2), env, stdout, stderr, signal, ask, readLine, endNow });
+  const code = await runProgram({
+    args: argv.slice(2),
+    env,
+    stdout,
+    stderr,
+    signal,
+    ask,
+    readLine,
+    keyboard,
+    endNow,
+  });
   process.exitCode = stoppedBy() ?? code;
 }
 
@@ -63,6 +75,7 @@ export async function runProgram({
   signal,
   ask,
   readLine,
+  keyboard,
   endNow,
 }: Surroundings): Promise<ExitCode> {
   const out = createTerminal(stdout, env, signal);
@@ -75,6 +88,7 @@ export async function runProgram({
     now: () => Date.now(),
     ask,
     readLine,
+    keyboard,
     ledgerUrl: (given, access) =>
       findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
     userName: env['USER'] || env['USERNAME'] || 'local',

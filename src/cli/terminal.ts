@@ -8,6 +8,9 @@ export type Style = Parameters<typeof styleText>[0];
 
 /** The part of a stream that a terminal needs. */
 export type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+/** The part of standard input that single keys are read from. */
+export type KeyInput = NodeJS.ReadableStream & { setRawMode?(mode: boolean): unknown };
+export type ScreenOutput = Stream & { readonly rows?: number };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Terminal {

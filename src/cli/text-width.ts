@@ -42,7 +42,7 @@ export function fit(text: string, width: number, align: 'left' | 'right' = 'left
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ').flatMap((each) => breakWord(each, width))) {
+  for (const word of text.split(' ').flatMap((each) => breakText(each, width))) {
     if (line !== '' && textWidth(line) + 1 + textWidth(word) > width) {
       lines.push(line);
       line = word;
@@ -51,7 +51,8 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-function breakWord(word: string, width: number): string[] {
+/** Pieces of at most this width, without regard to words. */
+export function breakText(word: string, width: number): string[] {
   if (textWidth(word) <= width) return [word];
   const pieces: string[] = [];
   let piece = '';

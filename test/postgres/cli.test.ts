@@ -81,6 +81,8 @@ const table: Readonly<Record<string, Row>> = {
       ['notifications', 'log', '--json'],
     ],
   },
+  tui: { kind: 'elsewhere', file: 'src/cli/tui.test.ts' },
+  undo: { kind: 'elsewhere', file: 'src/cli/undo.test.ts' },
   init: { kind: 'none', why: 'creates a project and opens no ledger' },
   calls: {
     kind: 'compared',

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { isQuittanceError } from '../../base/error.ts';
 import { dueAt, isHandoff } from '../../call/handoff.ts';
 import type { ReasonCode } from '../../call/reason.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
-import type { Runtime } from '../../runtime/create-runtime.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import type { HandoffReport } from '../../runtime/handoff/handoff-report.ts';
@@ -17,7 +15,7 @@ import { findCall } from '../find-call.ts';
 import type { ShownHandoff } from '../handoff-columns.ts';
 import { handoffColumns, handoffRow, handoffToJson } from '../handoff-columns.ts';
 import { readJsonArgument } from '../json-argument.ts';
-import { loadRuntime } from '../load-runtime.ts';
+import { withRuntime } from '../with-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
 import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
@@ -133,7 +131,7 @@ async function claim(typed: string | undefined, given: Given, context: Context):
     identity: context.identity,
     ...(lease !== undefined && { leaseMs: lease * 1_000 }),
   };
-  return withRuntime(given, context, claimLine, async (runtime, ledger, meant) => {
+  return withRuntime(given, context, needs(claimLine), async (runtime, ledger, meant) => {
     const toolName = meant.text('tool');
     const claimed =
       toolName === undefined
@@ -188,7 +186,7 @@ async function report(given: Given, context: Context): Promise<ExitCode> {
   const typed = requireOption(given, 'token', 'A report needs the token of the claim', reportLine);
   const token = typed.startsWith('@') ? readToken(typed.slice(1)) : typed;
   const said = readReport(given);
-  return withRuntime(given, context, reportLine, async (runtime) => {
+  return withRuntime(given, context, needs(reportLine), async (runtime) => {
     const reported = await runtime.handoffs.report(token, said, undefined, context.identity);
     const { status, outcome, differs, callId } = reported;
     if (given.has('json')) await context.out.print(safeJson(reported));
@@ -237,28 +235,4 @@ function readReport(given: Given): HandoffReport {
 }
 
 const refusals = ['handoff.unknown', 'handoff.taken', 'handoff.expired', 'seal.broken'] as const;
-
-async function withRuntime(
-  given: Given,
-  context: Context,
-  line: string,
-  work: (runtime: Runtime, ledger: Ledger, meant: Given) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const file = requireOption(given, 'runtime', 'Only a runtime that has the tool can do this', line);
-  return context.withLedger(
-    given,
-    async (ledger, meant) => {
-      const runtime = await loadRuntime(file, ledger);
-      try {
-        return await work(runtime, ledger, meant);
-      } catch (error) {
-        if (isQuittanceError(error) && refusals.some((code) => isQuittanceError(error, code)))
-          throw new UsageError(error.message, ['quittance handoff'], exitCodes.bad);
-        throw error;
-      } finally {
-        await runtime.close();
-      }
-    },
-    'write',
-  );
-}
+const needs = (line: string) => ({ line, refusals, tryThis: ['quittance handoff'] });

@@ -37,7 +37,7 @@ export const reconcileCommand: CliCommand = {
   options: {
     as: { value: 'WORD', help: 'The finding', choices: Object.keys(resolutions) },
     by: { value: 'NAME', help: 'Name of the person who resolves it' },
-    reason: { value: 'TEXT', help: 'Evidence for the finding' },
+    reason: { value: 'TEXT', help: 'Evidence for the finding, optional' },
     result: { value: 'JSON|@FILE', help: 'Output of the call, if known', file: true },
     session: { value: 'ID', help: 'Session of the call; or list only calls of this session' },
     ...pagingOptions,
@@ -115,17 +115,13 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
   const [as, by, reason] = [given.text('as'), given.text('by'), given.text('reason')];
   const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'reconcile');
   const line = `quittance reconcile ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`;
-  const missing =
-    as === undefined ? '--as' : by === undefined ? '--by' : reason === undefined ? '--reason' : undefined;
+  const missing = as === undefined ? '--as' : by === undefined ? '--by' : undefined;
   const resolution = resolutions[as ?? ''];
-  if (missing !== undefined || resolution === undefined || by === undefined || reason === undefined)
-    throw new UsageError(
-      `A resolution is permanent and needs a finding, a name and evidence: ${missing} is missing.`,
-      [
-        `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')} --reason ${shellWord(reason ?? 'WHY')}`,
-        `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,
-      ],
-    );
+  if (missing !== undefined || resolution === undefined || by === undefined)
+    throw new UsageError(`A resolution is permanent and needs a finding and a name: ${missing} is missing.`, [
+      `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')}`,
+      `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,
+    ]);
   const typedResult = given.text('result');
   const result = typedResult === undefined ? undefined : readJsonArgument(typedResult, 'result', '{"id":7}');
   if (result !== undefined && resolution !== 'succeeded')
@@ -136,7 +132,13 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
   try {
     const call = await runtime.calls.reconcile(
       { sessionId, callId },
-      { resolution, by, identity: context.identity, reason, ...(result !== undefined && { result }) },
+      {
+        resolution,
+        by,
+        identity: context.identity,
+        ...(reason !== undefined && { reason }),
+        ...(result !== undefined && { result }),
+      },
     );
     if (given.has('json')) await context.out.print(safeJson(callToJson(toCallSummary(call))));
     else
