@@ -40,7 +40,7 @@ describe.each(pairs)('a $client client and a server of $speaks', ({ client: era,
   });
 
   it('passes on trace context, and progress in order under the token of the client', async () => {
-    const { connect } = await startGateway([
+    const { connect, ledger } = await startGateway([
       effectServer('notes', join(makeFolder(), 'effects'), server === undefined ? {} : { era: server }),
     ]);
     const client = await connect(era);
@@ -49,6 +49,11 @@ describe.each(pairs)('a $client client and a server of $speaks', ({ client: era,
       other: { a: [1] },
     };
     expect(JSON.parse(await call(client, 'get_meta', {}, trace))).toMatchObject(trace);
+    const [stored] = (await ledger.queries.findCalls({ limit: 1 })).rows;
+    const read = await ledger.journal.readCall(stored?.sessionId ?? '', stored?.callId ?? '');
+    expect(read?.events.find(({ type }) => type === 'tool.requested')).toMatchObject({
+      traceparent: trace.traceparent,
+    });
     const seen: number[] = [];
     await client.callTool(
       { name: 'create_slowly', arguments: {} },
