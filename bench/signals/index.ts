@@ -3,7 +3,7 @@
  *
  *   npm run bench:signals -- [--seconds 5] [--rounds 3] [--in-flight 32] [--held-every 20] [--ledger sqlite|postgres]
  *
- * The receiver of webhooks is on this machine and counts ids. Ends with a table and a line of JSON. The exit code is 1 if
+ * The receiver of webhooks and spans is on this machine, counts the ids of messages, and drops spans. Ends with a table and a line of JSON. The exit code is 1 if
  * a message is missing, or arrived twice without saying so.
  */
 import { fork } from 'node:child_process';
@@ -35,6 +35,11 @@ const isPostgres = process.argv.includes('postgres');
 const received = new Map<string, number[]>();
 let decided = 0;
 const server = createServer((request, response) => {
+  // In the place of a collector.
+  if (request.url === '/v1/traces') {
+    request.resume().on('end', () => response.end());
+    return;
+  }
   void text(request).then((body) => {
     const id = String(request.headers['webhook-id']);
     received.set(id, [...(received.get(id) ?? []), Number(request.headers['quittance-delivery'])]);

@@ -3,15 +3,21 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { readNotifications, startNotifications } from 'quittance/notifications';
 import { sampleLoopDelay } from '../loop-delay.ts';
+import { startTelemetry } from './start-telemetry.ts';
 import type { LaneErrand, LaneReport } from './lane.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as LaneErrand; // written by the parent process
 const send = defineTool({ name: 'send_it', mode: 'external', run: ({ n }: { n: number }) => ({ sent: n }) });
 const pay = defineTool({ name: 'pay', mode: 'local', run: ({ n }: { n: number }) => ({ paid: n }) });
 const ledger = await openLedger(errand.ledger);
+const tracing =
+  errand.signals.includes('telemetry') || errand.signals.includes('sampled')
+    ? startTelemetry(errand.receiver, errand.signals.includes('sampled') ? 0.01 : 1)
+    : undefined;
 const runtime = createRuntime({
   tools: [send, pay],
   ledger,
+  ...(tracing !== undefined && { telemetry: tracing.telemetry }),
   onConfirm: () => ({ decision: 'approve', by: 'ada' }),
 });
 const notifications = errand.signals.includes('webhooks')
@@ -63,6 +69,7 @@ const elapsedMs = performance.now() - startedAt;
 stop();
 const endedAt = performance.now();
 await notifications?.caughtUp();
+await tracing?.flush();
 const report: LaneReport = {
   calls: made - 1_000_000,
   held,

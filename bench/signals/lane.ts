@@ -1,5 +1,6 @@
 /** The lanes of the run: which signals leave the process while it makes calls. */
-export const signals = ['webhooks'] as const;
+/** `telemetry` records every call and sends its spans; `sampled` records one of a hundred. Both keep metrics. */
+export const signals = ['webhooks', 'telemetry', 'sampled'] as const;
 export type Signal = (typeof signals)[number];
 
 export type Lane = { readonly name: string; readonly signals: readonly Signal[] };
@@ -8,6 +9,9 @@ export type Lane = { readonly name: string; readonly signals: readonly Signal[] 
 export const lanes: readonly Lane[] = [
   { name: 'without', signals: [] },
   { name: 'webhooks', signals: ['webhooks'] },
+  { name: 'telemetry, 1 % sampled', signals: ['sampled'] },
+  { name: 'telemetry', signals: ['telemetry'] },
+  { name: 'webhooks and telemetry', signals: ['webhooks', 'telemetry'] },
 ];
 
 /** The task of one process. */
@@ -19,7 +23,7 @@ export type LaneErrand = {
   readonly inFlight: number;
   /** One of so many calls waits for a person, who approves it at once. */
   readonly heldEvery: number;
-  /** The receiver of webhooks. */
+  /** The receiver of webhooks and of spans. */
   readonly receiver: string;
 };
 

@@ -1,6 +1,6 @@
 /**
- * One call from end to end: an agent with a trace, a hold, a message in a chat, a person who signs in on the page that
- * the message links to, the run, the spans, and the links between console, trace and message.
+ * Follows one call from end to end. An agent with a trace makes it, and it is held. A message about it arrives in a chat.
+ * A person signs in on the page of its link, and approves. The spans, the console and the message lead to each other.
  */
 import { context, trace as traceApi } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
