@@ -33,7 +33,10 @@ export const filterOptions: Options = {
     help: 'Only calls requested since this time: 15m, 7d, 2026-10-12, 2026-10-12T14:00',
   },
   until: { value: 'TIME', help: 'Only calls requested before this time' },
-  text: { value: 'TEXT', help: 'Only calls with this text in their id, tool, code or message' },
+  text: {
+    value: 'TEXT',
+    help: 'Only calls with these words in ids, user, message, arguments or output, or with arguments such as args.cents>1000',
+  },
   unresolved: { help: 'Only calls whose effect is unknown and not resolved yet' },
 };
 

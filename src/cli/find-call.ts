@@ -48,7 +48,7 @@ async function search(
   wanted: string,
   sessionId: string | undefined,
 ): Promise<readonly CallSummary[]> {
-  const { rows } = await ledger.queries.findCalls({ text: wanted, sessionId, limit: 1_000 });
+  const { rows } = await ledger.queries.findCalls({ idStart: wanted, sessionId, limit: 1_000 });
   const exact = rows.filter(({ callId }) => callId === wanted);
   return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
 }

@@ -1,4 +1,5 @@
 /** Queries of the read tables. The tables contain only data that can be rebuilt from events. */
+import type { JsonObject } from '../base/json.ts';
 import type { CallStatus } from '../call/call.ts';
 import type { DenialReason, ToolOutcome } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
@@ -6,6 +7,8 @@ import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 /** All given fields must match. Times are in milliseconds since 1970; `since` is inclusive, `until` exclusive. */
 export type CallQuery = {
   readonly sessionId?: string | undefined;
+  /** Calls whose id begins with this. */
+  readonly idStart?: string | undefined;
   readonly toolName?: string | undefined;
   readonly mode?: ToolMode | undefined;
   readonly status?: CallStatus | undefined;
@@ -18,7 +21,10 @@ export type CallQuery = {
   readonly unresolved?: boolean | undefined;
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** Found in the call id, the session id, the tool, the code or the message. */
+  /**
+   * Words and conditions on arguments: see `parseCallSearch`. Words are found in ids, tool, user, code, message, arguments
+   * and output, as stored. With it, or `idStart`, calls are listed in the order in which they were appended, newest first.
+   */
   readonly text?: string | undefined;
   readonly limit?: number | undefined;
   /**
@@ -60,6 +66,8 @@ export type CallSummary = {
   readonly elapsedMs: number | undefined;
   readonly costMicros: number;
   readonly userId: string | undefined;
+  /** The first arguments in short form, as stored: see `toShownArguments`. */
+  readonly args: JsonObject | undefined;
 };
 
 export type SessionSummary = {

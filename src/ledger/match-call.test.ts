@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary } from './call-query.ts';
-import { matchesCall } from './match-call.ts';
+import { matchesCall, matchesText } from './match-call.ts';
 
 const call: CallSummary = {
   sessionId: 's',
@@ -22,6 +22,7 @@ const call: CallSummary = {
   elapsedMs: 10,
   costMicros: 0,
   userId: undefined,
+  args: undefined,
 };
 
 describe('a call matches a query', () => {
@@ -34,9 +35,10 @@ describe('a call matches a query', () => {
     { text: 'refund' },
     { text: 'TIMEOUT' },
     { text: 'bank' },
+    { text: 'ÄRGER with' },
   ];
   test.each(held)('if all given fields match: %j', (query) => {
-    expect(matchesCall(call, query)).toBe(true);
+    expect(matchesCall(call, query) && matchesText(call, undefined, query)).toBe(true);
   });
 
   const not: readonly CallQuery[] = [
@@ -50,10 +52,11 @@ describe('a call matches a query', () => {
     { since: 101 },
     { until: 100 },
     { text: 'nowhere' },
-    { text: 'ärger' }, // like a database index: only A to Z match a to z
+    { text: 'ank' }, // the middle of a word
+    { text: '…' },
     { sessionId: 's', text: 'nowhere' },
   ];
   test.each(not)('and not if one field does not: %j', (query) => {
-    expect(matchesCall(call, query)).toBe(false);
+    expect(matchesCall(call, query) && matchesText(call, undefined, query)).toBe(false);
   });
 });

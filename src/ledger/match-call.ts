@@ -1,8 +1,13 @@
 /** Does a call match a query? Used by stores without an index and by tails. */
+import type { JsonValue } from '../base/json.ts';
 import type { CallQuery, CallSummary } from './call-query.ts';
+import { isEmptySearch, matchesConditions, matchesWords, parseCallSearch } from './call-search.ts';
+import { toCallWords } from './call-words.ts';
 
+/** All fields of the query except the words of `text`: see `matchesText`. */
 export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
   isAsked(query.sessionId, call.sessionId) &&
+  (query.idStart === undefined || call.callId.startsWith(query.idStart)) &&
   isAsked(query.toolName, call.toolName) &&
   isAsked(query.mode, call.mode) &&
   isAsked(query.status, call.status) &&
@@ -12,7 +17,14 @@ export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
   isAsked(query.unresolved, call.unresolved) &&
   (query.since === undefined || call.requestedAt >= query.since) &&
   (query.until === undefined || call.requestedAt < query.until) &&
-  hasText(query.text, [call.callId, call.sessionId, call.toolName, call.code, call.message]);
+  (query.text === undefined || matchesConditions(call.args, parseCallSearch(query.text).conditions));
+
+/** Does a call have the words that a query asks for? `output`: as stored. */
+export function matchesText(call: CallSummary, output: JsonValue | undefined, { text }: CallQuery): boolean {
+  if (text === undefined) return true;
+  const search = parseCallSearch(text);
+  return !isEmptySearch(search) && matchesWords(toCallWords(call, output), search);
+}
 
 const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
   asked === undefined || asked === found;

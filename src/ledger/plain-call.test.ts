@@ -6,7 +6,7 @@ import type { CallEvent, QuittanceEvent } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import { writeEntry } from './formats/v1/write-entry.ts';
 import type { Entry } from './journal.ts';
-import { toCallSummary } from './summarize-call.ts';
+import { outputOf, toCallSummary } from './summarize-call.ts';
 import type { EntryRow } from '../store/sqlite/entry-row.ts';
 import { decode } from '../store/sqlite/entry-row.ts';
 import type { PlainCall } from './plain-call.ts';
@@ -38,7 +38,14 @@ function readFolded(rows: readonly EntryRow[]): unknown {
   expect([reason, code, message, unresolved]).toEqual([undefined, undefined, undefined, false]);
   expect(outcome).toBe(call.status === 'settled' ? 'ToolExecutionResult' : undefined);
   const times = { firstAt: Math.min(...last), lastAt: Math.max(...last) };
-  return { ...rest, ...times, ownerId: read.at(-1)?.ownerId, rows, stored: undefined };
+  return {
+    ...rest,
+    output: outputOf(call),
+    ...times,
+    ownerId: read.at(-1)?.ownerId,
+    rows,
+    stored: undefined,
+  };
 }
 
 const expectSame = (rows: readonly EntryRow[]): boolean => {

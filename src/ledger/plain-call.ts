@@ -6,6 +6,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { readJsonText } from '../base/json-text.ts';
+import { toShownArguments } from './shown-arguments.ts';
 import type { SessionTally } from './session-tally.ts';
 import { countEvent } from './session-tally.ts';
 
@@ -29,6 +30,9 @@ export type PlainCall<Row extends PlainRow> = {
   readonly modeOrigin: string;
   readonly requestedAt: number;
   readonly userId: string | undefined;
+  /** The arguments in short form. */
+  args: JsonObject | undefined;
+  output: JsonValue | undefined;
   status: PlainStatus;
   inputDigest: string | undefined;
   attempts: number;
@@ -56,9 +60,11 @@ export function beginPlainCall<Row extends PlainRow>(row: Row): PlainCall<Row> |
   const { tool_name: toolName, mode, mode_origin: modeOrigin } = request;
   if (typeof turn !== 'string' || typeof at !== 'number' || typeof toolName !== 'string') return undefined;
   if (typeof mode !== 'string' || typeof modeOrigin !== 'string') return undefined;
-  const userId = readUserId(row.bodies, index);
+  const userId = readUserId(row.bodies, entry.bodies, index);
   if (userId === null) return undefined;
   const call: PlainCall<Row> = {
+    args: toShownArguments(bodyOf(entry, index)?.['requested_input']),
+    output: undefined,
     rows: [],
     sessionId: entry.session,
     turnId: turn,
@@ -97,6 +103,16 @@ type PlainEntry = {
   readonly session: string;
   readonly owner: string;
   readonly events: readonly JsonObject[];
+  /** One per event; undefined if there are none, or they are too large to read here. */
+  readonly bodies: JsonValue | undefined;
+};
+
+/** Larger bodies are not parsed: their words are not found by a search. */
+export const mostBodyChars = 262_144;
+
+const bodyOf = ({ bodies }: PlainEntry, index: number): JsonObject | undefined => {
+  const body = Array.isArray(bodies) ? (bodies[index] as JsonValue | undefined) : undefined;
+  return isJsonObject(body) ? body : undefined;
 };
 
 function readPlainEntry({ text, bodies, call, version }: PlainRow): PlainEntry | undefined {
@@ -124,13 +140,23 @@ function readPlainEntry({ text, bodies, call, version }: PlainRow): PlainEntry |
     (digest === null || bodies !== null) &&
     Array.isArray(events) &&
     (events as readonly JsonValue[]).every(isJsonObject);
-  return isPlain ? { session, owner, events: events as readonly JsonObject[] } : undefined;
+  if (!isPlain) return undefined;
+  const isRead = bodies !== null && (bodies.length <= mostBodyChars || bodies.includes('"principal"'));
+  return {
+    session,
+    owner,
+    events: events as readonly JsonObject[],
+    bodies: isRead ? parse(bodies) : undefined,
+  };
 }
 
 /** The user of the request; null if only `decodeEvent` can tell. */
-function readUserId(bodies: string | null, index: number): string | undefined | null {
+function readUserId(
+  bodies: string | null,
+  list: JsonValue | undefined,
+  index: number,
+): string | undefined | null {
   if (bodies?.includes('"principal"') !== true) return undefined;
-  const list = parse(bodies);
   const body = Array.isArray(list) ? (list[index] as JsonValue | undefined) : undefined;
   if (!isJsonObject(body)) return null;
   const { principal } = body;
@@ -143,9 +169,10 @@ function readUserId(bodies: string | null, index: number): string | undefined | 
 function follow<Row extends PlainRow>(
   call: PlainCall<Row>,
   row: Row,
-  { events, owner }: PlainEntry,
+  entry: PlainEntry,
   from: number,
 ): boolean {
+  const { events, owner } = entry;
   call.firstAt = Number.POSITIVE_INFINITY;
   call.lastAt = Number.NEGATIVE_INFINITY;
   let at: JsonValue | undefined;
@@ -161,14 +188,19 @@ function follow<Row extends PlainRow>(
     if (index === 0 && typeof event['turn'] !== 'string') return false;
     call.firstAt = Math.min(call.firstAt, at);
     call.lastAt = Math.max(call.lastAt, at);
-    if (index >= from && !step(call, event, at)) return false;
+    if (index >= from && !step(call, event, at, bodyOf(entry, index))) return false;
   }
   call.ownerId = owner;
   call.rows.push(row);
   return events.length > 0;
 }
 
-function step(call: PlainCall<PlainRow>, event: JsonObject, at: number): boolean {
+function step(
+  call: PlainCall<PlainRow>,
+  event: JsonObject,
+  at: number,
+  body: JsonObject | undefined,
+): boolean {
   const { type } = event;
   if (call.status === 'settled' || typeof type !== 'string') return false;
   switch (type) {
@@ -177,6 +209,7 @@ function step(call: PlainCall<PlainRow>, event: JsonObject, at: number): boolean
       if (decision !== 'allow') return false;
       if (digest !== undefined && typeof digest !== 'string') return false;
       call.inputDigest = digest;
+      if (body?.['effective_input'] !== undefined) call.args = toShownArguments(body['effective_input']);
       return true;
     }
     case 'tool.started':
@@ -193,6 +226,7 @@ function step(call: PlainCall<PlainRow>, event: JsonObject, at: number): boolean
       call.settledAt = at;
       call.elapsedMs = outcome['elapsed_ms'];
       call.costMicros = costMicros;
+      call.output = isJsonObject(body?.['outcome']) ? body['outcome']['output'] : undefined;
       return true;
     }
     default:

@@ -1,6 +1,8 @@
 import type { Call } from '../call/call.ts';
 import { troubleOf } from '../call/outcome.ts';
+import type { JsonValue } from '../base/json.ts';
 import type { CallSummary } from './call-query.ts';
+import { toShownArguments } from './shown-arguments.ts';
 
 /** One line about a call: every store keeps it in its read table and can rebuild it from events. */
 export function toCallSummary(call: Call): CallSummary {
@@ -26,7 +28,23 @@ export function toCallSummary(call: Call): CallSummary {
     elapsedMs: outcome && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined,
     costMicros: settled?.costMicros ?? 0,
     userId: userIdOf(call),
+    args: toShownArguments(call.effectiveInput ?? call.requestedInput),
   };
+}
+
+/** The stored output of a call, or the part of it that its outcome has. */
+export function outputOf({ settled }: Pick<Call, 'settled'>): JsonValue | undefined {
+  switch (settled?.outcome.type) {
+    case 'ToolExecutionResult':
+      return settled.outcome.output;
+    case 'ToolArtifactReference':
+      return settled.outcome.summary;
+    case 'ToolDenied':
+    case 'ToolFailure':
+    case 'ToolTimeout':
+    case undefined:
+      return undefined;
+  }
 }
 
 /** A text or undefined, whatever was recorded: one odd name must not prevent the list of all other calls. */

@@ -23,6 +23,7 @@ const call = (callId: string, code: string, changes: Partial<CallSummary> = {}):
   elapsedMs: 10,
   costMicros: 0,
   userId: undefined,
+  args: undefined,
   ...changes,
 });
 

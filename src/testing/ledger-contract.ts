@@ -13,6 +13,7 @@ import { headChecks, sharedHeadChecks } from './contract/head-checks.ts';
 import { nameChecks } from './contract/name-checks.ts';
 import { ownerChecks } from './contract/owner-checks.ts';
 import { queryChecks } from './contract/query-checks.ts';
+import { searchChecks } from './contract/search-checks.ts';
 import { retentionChecks } from './contract/retention-checks.ts';
 import { sharedChecks } from './contract/shared-checks.ts';
 import { sideRowChecks } from './contract/side-row-checks.ts';
@@ -60,7 +61,7 @@ const parts: { readonly [Port in LedgerPort]: readonly Check[] } = {
   spill: spillChecks,
   entries: entryChecks,
   integrity: [...headChecks, ...sideRowChecks],
-  queries: [...queryChecks, ...tallyChecks],
+  queries: [...queryChecks, ...searchChecks, ...tallyChecks],
   cursors: cursorChecks,
   retention: retentionChecks,
   shared: [...sharedChecks, ...sharedHeadChecks, ...sharedCursorChecks],

@@ -1,4 +1,5 @@
 /** Calls as the runtime would write them, made from the rules alone: sample entries for a store. */
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Command } from '../call/command.ts';
 import { decide } from '../call/decide.ts';
@@ -15,6 +16,8 @@ export type SampleOptions = {
   readonly mode?: ToolMode;
   readonly inputDigest?: string;
   readonly userId?: string;
+  readonly input?: JsonObject;
+  readonly output?: JsonValue;
   /** Time of its events, in milliseconds since 1970. */
   readonly at?: number;
 };
@@ -169,7 +172,7 @@ export class SampleCall {
       displayName: 'Send mail',
       mode,
       modeOrigin: 'declared',
-      requestedInput: { to: `person about ${this.callId}` },
+      requestedInput: this.#options.input ?? { to: `person about ${this.callId}` },
       hidden: [],
       requestDigest: this.inputDigest,
       principal: userId === undefined ? undefined : { userId },
@@ -200,7 +203,7 @@ export class SampleCall {
         return {
           ...this.#named,
           type: 'ToolExecutionResult',
-          output: { sent: this.callId },
+          output: this.#options.output ?? { sent: this.callId },
           elapsedMs: 3,
           wasCoerced: false,
         };

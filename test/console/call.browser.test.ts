@@ -134,14 +134,47 @@ test('late results are next to the outcome, and retries in their order', async (
 
 test('a large output is read in pieces', async () => {
   await open('call_artifact', async ({ page }) => {
-    const told = panelOf(page, 'Model content');
-    await told.getByRole('button', { name: 'Show' }).click();
+    const told = panelOf(page, 'Output');
+    await told.getByRole('button', { name: 'Show', exact: true }).click();
     await told.getByText('Mei Tanaka').first().waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       told.getByRole('button', { name: 'Download' }).click(),
     ]);
     expect(readFileSync(await download.path(), 'utf8')).toContain('"id":399');
+  });
+});
+
+test('input and output come first, gates are collapsed unless one decided, and events show milliseconds', async () => {
+  await open('call_read', async ({ page }) => {
+    const titles = await page.locator('.call-main section.card h2').allInnerTexts();
+    expect(titles.slice(0, 2)).toEqual(['Inputs', 'Output']);
+    const steps = panelOf(page, 'Waterfall').locator('tbody tr');
+    const before = await steps.count();
+    await page.getByRole('button', { name: /^Show the \d+ gates$/ }).click();
+    expect(await steps.count()).toBeGreaterThan(before + 5);
+    const events = page.locator('.events > li');
+    expect(await events.first().innerText()).toMatch(/\d{2}:\d{2}:\d{2}\.\d{3}[^]*\+0 ms/);
+    await events.first().locator('summary').click();
+    await events.first().getByText('"tool.requested"').waitFor();
+    // The status of a single attempt is that of the call: it is shown once.
+    expect(await panelOf(page, 'Attempts').locator('.badge').count()).toBe(0);
+  });
+});
+
+test('an output opens as tree, text and table, and a search finds its values', async () => {
+  await open('call_artifact', async ({ page }) => {
+    const output = panelOf(page, 'Output');
+    await output.getByRole('button', { name: 'Open in viewer' }).click();
+    await output.getByRole('button', { name: 'table' }).click();
+    await output.getByRole('columnheader', { name: 'customer' }).waitFor();
+    await output.getByRole('button', { name: 'tree' }).click();
+    await output.getByRole('button', { name: '[400]' }).click();
+    await output.getByRole('button', { name: 'Show more (300)' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await output.getByRole('searchbox').fill('399');
+    await output.getByText('1 match', { exact: true }).waitFor();
+    await output.getByText('$[399].id').waitFor();
   });
 });
 

@@ -66,16 +66,16 @@ describe('in light and dark', () => {
   });
 });
 
-test('a row shows outcome, tool, mode, session, principal, attempts, duration, cost, decision and age', async () => {
+test('a row shows outcome, tool, arguments, session, principal, attempts, duration, cost, decision and age', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const row = rowOf(page, 'call_retried');
     await row.waitFor();
     const cells = await row.getByRole('cell').allInnerTexts();
-    const [outcome, tool, mode, session, principal, attempts, duration, cost, decision, age] = cells;
-    expect([outcome, mode, session, principal, attempts, cost, decision]).toEqual([
+    const [outcome, tool, args, session, principal, attempts, duration, cost, decision, age] = cells;
+    expect([outcome, args, session, principal, attempts, cost, decision]).toEqual([
       'succeeded',
-      'read',
+      'currency: EUR',
       'ticket-42',
       'ines',
       '3',
@@ -146,7 +146,7 @@ test('a choice that counting did not reach says how many calls are listed, never
   });
 });
 
-test('a search covers ids, tools, codes and messages', async () => {
+test('a search covers ids, tools, codes, messages, arguments, outputs and people', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     const field = page.getByRole('searchbox');
@@ -155,6 +155,11 @@ test('a search covers ids, tools, codes and messages', async () => {
       ['pay_supp', 'call_unsure'],
       ['tool.indeterminate', 'call_unsure'],
       ['for the office', 'call_blocked'],
+      ['lena', 'call_approved'],
+      ['rye bread', 'call_read'],
+      ['args.cents>50000', 'call_blocked'],
+      ['args.customer="Samuel Okoro"', 'call_edited'],
+      ['ines args.order=A-1003', 'call_refused'],
     ] as const) {
       await field.fill(text);
       await expect.poll(() => new URL(page.url()).searchParams.get('search')).toBe(text);
@@ -166,6 +171,18 @@ test('a search covers ids, tools, codes and messages', async () => {
     await page.getByRole('button', { name: 'Show all calls' }).click();
     await linkOf(page, 'call_read').waitFor();
     await expect.poll(() => field.inputValue()).toBe('');
+  });
+});
+
+test('[secrets-stay-out] a search does not find a hidden value, and its link restores the view', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await goTo(`/calls?search=${encodeURIComponent('very secret')}`);
+    await page.getByRole('heading', { name: 'No matching calls' }).waitFor();
+    await goTo(`/calls?search=${encodeURIComponent('refund args.cents>=1200 args.cents<9000')}`);
+    await expect.poll(() => countRows(page)).toBe(2);
+    await linkOf(page, 'call_coerced').waitFor();
+    await linkOf(page, 'call_refused').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
   });
 });
 
@@ -190,7 +207,7 @@ test('everything is reachable by keyboard alone', async () => {
     await goTo('/calls');
     await linkOf(page, 'call_read').waitFor();
     await page.keyboard.press('/');
-    await page.keyboard.type('call_und');
+    await page.keyboard.type('call_undo');
     await expect.poll(() => countRows(page)).toBe(1);
     await page.keyboard.press('Escape');
     await expect.poll(() => countRows(page)).toBeGreaterThan(10);
@@ -220,7 +237,10 @@ test('calls appear as they are made, and wait while the tail is paused', async (
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls');
     await page.getByText('Live', { exact: true }).waitFor();
-    await linkOf(page, await makeCall()).waitFor();
+    const arrived = await makeCall();
+    await linkOf(page, arrived).waitFor();
+    // The new row is marked.
+    await expect.poll(() => rowOf(page, arrived).getAttribute('data-changed')).toBe('new');
     await page.getByRole('button', { name: 'Pause' }).click();
     const hidden = await makeCall();
     await page.getByText('Paused, 1 new').waitFor();
@@ -244,6 +264,7 @@ test('a row is updated in place when its call changes', async () => {
       inputDigest: held.inputDigest,
     });
     await expect.poll(() => row.getByRole('cell').first().innerText()).toBe('succeeded');
+    expect(await row.getAttribute('data-changed')).toBe('changed');
   });
 });
 

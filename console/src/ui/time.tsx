@@ -34,6 +34,19 @@ export function formatDuration(ms: number | undefined): string {
 export const formatTime = (at: number): string =>
   new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
+/** The same with milliseconds, for events of one call. */
+export const formatInstant = (at: number): string =>
+  new Date(at).toLocaleString(undefined, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
+    timeZoneName: 'short',
+  });
+
 /**
  * Formats integer micro-units as an amount: 1,234,567 is 1.234567, or 1.23 in a currency. Small amounts keep two digits
  * that are not zero.

@@ -1,5 +1,5 @@
-import { matchesCall } from '../../ledger/match-call.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
+import { matchesCall, matchesText } from '../../ledger/match-call.ts';
+import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
@@ -97,8 +97,8 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
         const stored = await ledger.journal.readCall(sessionId, callId);
         const call = stored && foldStored(stored);
         const summary = call && toCallSummary(call);
-        if (summary === undefined || !matchesCall(summary, query) || shown.get(key) === stateOf(summary))
-          continue;
+        if (call === undefined || summary === undefined || shown.get(key) === stateOf(summary)) continue;
+        if (!matchesCall(summary, query) || !matchesText(summary, outputOf(call), query)) continue;
         if (shown.size > mostRemembered) shown.clear();
         shown.set(key, stateOf(summary));
         await show(summary);

@@ -32,7 +32,10 @@ export type CallFilters = SpanQuery & {
   /** The id of the user the call was made for. */
   readonly principal?: string;
   readonly unresolved?: boolean;
-  /** Matches call id, session id, tool name, code or message. */
+  /**
+   * Words in ids, tool, user, code, message, arguments and output, and conditions on arguments such as
+   * `args.cents>1000`. All must match; the last word may be the beginning of one.
+   */
   readonly search?: SearchText;
 };
 

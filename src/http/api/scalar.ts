@@ -49,5 +49,5 @@ export type RequestId = string;
 /** @maxLength 10000 */
 export type ReasonText = string;
 
-/** @maxLength 200 */
+/** @maxLength 500 */
 export type SearchText = string;

@@ -1,12 +1,13 @@
 /** Answers queries about calls and sessions by scanning all of them. */
+import type { Call } from '../../call/call.ts';
 import type { CallEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import { hasText, matchesCall } from '../../ledger/match-call.ts';
+import { hasText, matchesCall, matchesText } from '../../ledger/match-call.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
+import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { MemoryCall, MemorySession } from './memory-session.ts';
 
@@ -15,12 +16,18 @@ export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery):
   for (const { sessionId, calls } of sessions) {
     if (query.sessionId !== undefined && query.sessionId !== sessionId) continue;
     for (const call of calls.values()) {
-      const summary = summarize(call);
-      if (summary !== undefined && matchesCall(summary, query))
+      const folded = fold(call);
+      if (folded === undefined) continue;
+      const summary = toCallSummary(folded);
+      if (matchesCall(summary, query) && matchesText(summary, outputOf(folded), query))
         found.push([summary, [summary.requestedAt, call.position]]);
     }
   }
-  return toPage(found, query);
+  return toPage(
+    found,
+    query,
+    query.text === undefined && query.idStart === undefined ? compare : compareAppended,
+  );
 }
 
 export function* summarizeCalls(sessions: Iterable<MemorySession>): Generator<CallSummary, void> {
@@ -54,19 +61,22 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
   return toPage(found, query);
 }
 
-const summarize = ({ events }: MemoryCall): CallSummary | undefined => {
-  const call = foldCall(events as readonly CallEvent[]); // stored for the call, so these are call events
+const fold = ({ events }: MemoryCall): Call | undefined => foldCall(events as readonly CallEvent[]); // stored for the call, so these are call events
+
+const summarize = (stored: MemoryCall): CallSummary | undefined => {
+  const call = fold(stored);
   return call && toCallSummary(call);
 };
 
 export function toPage<Row>(
   found: [Row, PageCursor][],
   { limit, cursor }: Pick<CallQuery, 'limit' | 'cursor'>,
+  order: typeof compare = compare,
 ): Page<Row> {
   const from = cursor === undefined ? undefined : parseCursor(cursor);
   const rows = found
-    .sort(([, left], [, right]) => compare(right, left))
-    .filter(([, place]) => from === undefined || compare(place, from) < 0)
+    .sort(([, left], [, right]) => order(right, left))
+    .filter(([, place]) => from === undefined || order(place, from) < 0)
     .slice(0, clampPageLimit(limit) + 1);
   const page = rows.slice(0, clampPageLimit(limit));
   const last = page.at(-1);
@@ -77,3 +87,6 @@ export function toPage<Row>(
 }
 
 const compare = (left: PageCursor, right: PageCursor): number => left[0] - right[0] || left[1] - right[1];
+
+/** Searches are listed in the order of appends, as an index has them. */
+const compareAppended = (left: PageCursor, right: PageCursor): number => left[1] - right[1];

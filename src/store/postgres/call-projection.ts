@@ -5,7 +5,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
 import { hourOf, latencyBin } from '../../ledger/call-tally.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
+import { toCallWords } from '../../ledger/call-words.ts';
+import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { EntryRow } from './entry-row.ts';
@@ -19,6 +20,8 @@ export type ProjectedCall = {
   readonly summary: CallSummary;
   /** A row of `read_calls`. */
   readonly row: JsonObject;
+  /** For `read_words`. */
+  readonly words: ReadonlySet<string>;
   /** Rows of `read_confirmations`. */
   readonly confirmations: readonly JsonObject[];
 };
@@ -41,6 +44,7 @@ export function projectCall(entries: readonly DecodedEntry[]): ProjectedCall | u
     isNew: false,
     summary,
     row: toCallRow(session, position, summary, ownerOf(entries)),
+    words: toCallWords(summary, outputOf(call)),
     confirmations: summarizeConfirmations(events).map((asked) => ({
       confirmation_id: toPgText(asked.confirmationId),
       session_id: session,
@@ -91,6 +95,7 @@ export const toCallRow = (
   owner_id: toPgText(ownerId),
   hour: hourOf(call.requestedAt),
   bin: latencyBin(call),
+  args: call.args === undefined ? null : JSON.stringify(call.args).toWellFormed(),
 });
 
 /** The columns of `read_calls` and their types. */
@@ -121,6 +126,7 @@ export const callColumns: readonly (readonly [
   ['owner_id', 'text'],
   ['hour', 'bigint'],
   ['bin', 'integer'],
+  ['args', 'text'],
 ];
 
 export const rowKeyOf = ({ session_id, call_id }: Pick<EntryRow, 'session_id' | 'call_id'>): string =>

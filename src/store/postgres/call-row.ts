@@ -1,4 +1,5 @@
 /** Rows of the read tables, as lists show them. */
+import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { fromPgText } from './pg-text.ts';
@@ -25,6 +26,8 @@ export type CallRow = {
   readonly cost_micros: number;
   readonly user_id: string | null;
   readonly owner_id: string;
+  /** JSON. */
+  readonly args: string | null;
 };
 
 export type ConfirmationRow = {
@@ -71,6 +74,7 @@ export const rowToCallSummary = (row: CallRow): CallSummary => ({
   elapsedMs: row.elapsed_ms ?? undefined,
   costMicros: row.cost_micros,
   userId: orUndefined(row.user_id),
+  args: row.args === null ? undefined : (JSON.parse(row.args) as JsonObject), // written by the projection
 });
 
 export const toConfirmationSummary = (row: ConfirmationRow): ConfirmationSummary => ({

@@ -116,8 +116,19 @@ const marks = `
   DROP FUNCTION IF EXISTS append_v1, append_decisions, lock_heads;
 `;
 
+/** The search index. The other read tables are filled again, because older rows lack their arguments. */
+const words = `
+  ALTER TABLE read_calls ADD COLUMN args text;
+  CREATE TABLE read_words (
+    position bigint PRIMARY KEY, session_id ${id} NOT NULL, call_id ${id} NOT NULL, words tsvector NOT NULL
+  );
+  CREATE INDEX read_words_by_word ON read_words USING gin (words);
+  TRUNCATE read_calls, read_confirmations, read_sessions, read_tallies;
+  UPDATE read_progress SET position = 0;
+`;
+
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables, documents, '', marks];
+export const migrations: readonly string[] = [tables, documents, '', marks, words];
 
 /** Every migration replaces the functions. One whose parameters change gets another name. */
 export const functions: string = markFunctions + appendFunctions + decisionFunction;

@@ -67,7 +67,8 @@ export class PgPool {
   named(text: string): string {
     let named = this.#texts.get(text);
     if (named === undefined) {
-      named = text.replaceAll('@', `${this.settings.schema}.`);
+      // `@@` is an operator.
+      named = text.replaceAll(/(?<!@)@(?=[a-z])/g, `${this.settings.schema}.`);
       this.#texts.set(text, named);
     }
     return named;

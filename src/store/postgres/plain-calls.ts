@@ -1,19 +1,26 @@
 /** Reads calls that took the usual course from few columns of their entries: see `PlainCall`. */
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { PlainCall, PlainRow } from '../../ledger/plain-call.ts';
-import { beginPlainCall, continuePlainCall, countPlainEvents } from '../../ledger/plain-call.ts';
+import { toCallWords } from '../../ledger/call-words.ts';
+import {
+  beginPlainCall,
+  continuePlainCall,
+  countPlainEvents,
+  mostBodyChars,
+} from '../../ledger/plain-call.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import type { ProjectedCall } from './call-projection.ts';
 import { rowKeyOf, toCallRow } from './call-projection.ts';
 import type { EntryRow } from './entry-row.ts';
 import { fromPgText } from './pg-text.ts';
 
-/** `bodies` is empty unless the reading of a usual call needs it. */
+/** `bodies` is empty if it is large and the reading of a usual call does not need it. */
 export type LightRow = Omit<EntryRow, 'salt'>;
 type Light = PlainRow & { readonly row: LightRow };
 
-export const lightColumns = `e.position, e.session_id, e.sequence, e.call_id, e.version, e.text, e.hash,
-  CASE WHEN e.bodies LIKE '%"principal"%' THEN e.bodies WHEN e.bodies IS NOT NULL THEN '' END AS bodies`;
+export const lightColumns: string = `e.position, e.session_id, e.sequence, e.call_id, e.version, e.text, e.hash,
+  CASE WHEN length(e.bodies) <= ${mostBodyChars} OR e.bodies LIKE '%"principal"%' THEN e.bodies
+    WHEN e.bodies IS NOT NULL THEN '' END AS bodies`;
 
 export class PlainCalls {
   readonly #plain = new Map<string, PlainCall<Light>>();
@@ -37,6 +44,7 @@ export class PlainCalls {
         isNew: true,
         summary,
         row: toCallRow(session_id, position, summary, call.ownerId),
+        words: toCallWords(summary, call.output),
         confirmations: [],
       };
     }
@@ -89,4 +97,5 @@ const toSummary = (call: PlainCall<Light>): CallSummary =>
     elapsedMs: call.elapsedMs,
     costMicros: call.costMicros,
     userId: call.userId,
+    args: call.args,
   }) as CallSummary;

@@ -2,6 +2,7 @@
 import { isQuittanceError } from '../../base/error.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
+import { toIndexTerms } from '../../ledger/call-search.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
@@ -14,6 +15,7 @@ import type { PgValue } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { isBehindSql, projectStep } from './projection.ts';
+import { searchWords } from './word-search.ts';
 import type { CallRow, ConfirmationRow, SessionRow } from './call-row.ts';
 import { rowToCallSummary, toConfirmationSummary, toPgSessionSummary } from './call-row.ts';
 
@@ -121,6 +123,12 @@ export class PostgresQueries implements Queries {
   }
 
   async findCalls(query: CallQuery): Promise<Page<CallSummary>> {
+    if (query.text !== undefined || query.idStart !== undefined) {
+      const terms = toIndexTerms(query);
+      if (terms === undefined) return { rows: [], next: undefined };
+      await this.fill();
+      return searchWords(this.#pool, terms, query);
+    }
     const list = { table: 'read_calls', at: 'requested_at', id: 'position' };
     const { rows, next } = await this.#search<CallRow>(list, indexedOf(query), restOf(query), query);
     return { rows: rows.map(rowToCallSummary), next };
@@ -277,11 +285,6 @@ function restOf(query: CallQuery): Condition[] {
   if (outcomes?.includes('ToolExecutionResult') === true)
     found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
-  if (query.text !== undefined) {
-    const text = toPgText(query.text);
-    const columns = ['call_id', 'session_id', 'tool_name', 'code', 'message'];
-    found.push([`(${columns.map(contains).join(' OR ')})`, ...columns.map(() => text)]);
-  }
   return found;
 }
 

@@ -67,6 +67,10 @@ export class PostgresRetention implements Retention {
       refuseOpen(sessionId, rows, undefined);
       const totals = await leaveCounters(query, session, sessionId);
       await putTallies(query, await countOut(query, session));
+      await query(
+        'DELETE FROM @read_words WHERE position IN (SELECT position FROM @read_calls WHERE session_id = $1)',
+        [session],
+      );
       for (const table of tablesBySession)
         await query(`DELETE FROM @${table} WHERE session_id = $1`, [session]);
       const { ids, now } = this.#parts;

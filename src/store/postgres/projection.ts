@@ -163,6 +163,12 @@ async function putProjected(
     if (session !== undefined) countCall(session, call.summary);
   }
   await query(putCallsSql, toColumns(projected.map(({ row }) => row)));
+  await query(putWordsSql, [
+    toTextArray(projected.map(({ row }) => String(row['position'] as number))),
+    toTextArray(projected.map(({ row }) => row['session_id'] as string)),
+    toTextArray(projected.map(({ row }) => row['call_id'] as string)),
+    toTextArray(projected.map(({ words }) => [...words].join(' '))),
+  ]);
   const confirmations = projected.flatMap((call) => call.confirmations);
   if (confirmations.length > 0) await query(putConfirmationsSql, [JSON.stringify(confirmations)]);
   await putTallies(query, [...tallies.values()]);
@@ -273,6 +279,7 @@ const laterColumns = [
   'user_id',
   'owner_id',
   'bin',
+  'args',
 ];
 
 const putCallsSql = `INSERT INTO @read_calls (${callColumns.map(([column]) => column).join(', ')})
@@ -291,6 +298,11 @@ const toColumns = (rows: readonly JsonObject[]): readonly Buffer[] =>
       }),
     ),
   );
+
+const putWordsSql = `INSERT INTO @read_words (position, session_id, call_id, words)
+  SELECT position::bigint, session_id, call_id, array_to_tsvector(string_to_array(words, ' '))
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) x(position, session_id, call_id, words)
+  ON CONFLICT (position) DO UPDATE SET words = excluded.words`;
 
 const putConfirmationsSql = `INSERT INTO @read_confirmations
   SELECT * FROM jsonb_populate_recordset(NULL::@read_confirmations, $1::jsonb)

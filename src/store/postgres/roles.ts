@@ -11,8 +11,8 @@ type Rights = { readonly [right in 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE']?: 
 
 const shown =
   'ledger, sessions, entries, claims, counters, marks, unsettled, states, cursors, artifacts, owners, lanes, read_progress, ' +
-  'read_sessions, read_calls, read_confirmations, read_tallies';
-const derived = 'read_progress, read_sessions, read_calls, read_confirmations, read_tallies';
+  'read_sessions, read_calls, read_confirmations, read_tallies, read_words';
+const derived = 'read_progress, read_sessions, read_calls, read_confirmations, read_tallies, read_words';
 const guards = 'claims, counters, marks, sealed, unsettled, states, cursors, artifacts';
 
 const reads: Rights = { SELECT: shown };

@@ -34,7 +34,7 @@ export async function rebuildWith(query: PgQuery, now: number): Promise<readonly
   await putUnsettled(query, fold);
   await putStates(query, fold);
   await dropSealed(query, fold, now);
-  for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies'])
+  for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies', 'read_words'])
     await query(`DELETE FROM @${table}`);
   await query('UPDATE @read_progress SET position = 0');
   return problems;

@@ -7,14 +7,16 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
-import { toCallSummary, userIdOf } from '../../ledger/summarize-call.ts';
+import { toCallWords } from '../../ledger/call-words.ts';
+import { outputOf, toCallSummary, userIdOf } from '../../ledger/summarize-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 import type { EntryRow } from './entry-row.ts';
 import type { PlainCall } from '../../ledger/plain-call.ts';
-import { toSqlText } from './sql-text.ts';
+import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { TallyCounts } from './tally-table.ts';
+import { WordTable } from './word-table.ts';
 
 export type DecodedRow = { readonly row: EntryRow; readonly entry: ReadEntry };
 
@@ -43,6 +45,7 @@ const callColumns = [
   'cost_micros',
   'user_id',
   'owner_id',
+  'args',
 ] as const;
 /** Set once, by the request. */
 const fixedColumns: ReadonlySet<string> = new Set([
@@ -58,6 +61,7 @@ const fixedColumns: ReadonlySet<string> = new Set([
 
 export class CallRows {
   readonly #counts: TallyCounts;
+  readonly #words: WordTable;
   readonly #tally: Statement<{
     status: Tally['status'];
     outcome: Tally['outcome'] | null;
@@ -72,6 +76,7 @@ export class CallRows {
   /** `counts`: counts the rows that are inserted. A trigger counts those that are updated. */
   constructor(tables: Database, counts: TallyCounts) {
     this.#counts = counts;
+    this.#words = new WordTable(tables);
     this.#tally = prepareRow(tables, 'SELECT status, outcome, unresolved FROM calls WHERE position = ?');
     const later = callColumns.filter((column) => !fixedColumns.has(column));
     const insert = `INSERT INTO calls (${callColumns.join(', ')}) VALUES (${callColumns.map(() => '?').join(', ')})`;
@@ -116,6 +121,7 @@ export class CallRows {
     const after = toCallSummary(call);
     const before = isNew ? undefined : this.#tally.get(position);
     this.#putCall.run(...toCallRow(position, session, after, ownerOf(entries)));
+    this.#words.put(position, toCallWords(after, outputOf(call)));
     if (before === undefined) this.#counts.add(after);
     else for (const { row } of entries) this.#dropAudit.run(row.position, toSqlText(callId));
     for (const record of projectAudit(events)) {
@@ -173,6 +179,14 @@ export class CallRows {
       call.costMicros,
       orNull(call.userId),
       call.ownerId,
+      argsText(call.args),
+    );
+    this.#words.put(
+      position,
+      toCallWords(
+        { ...call, callId: fromSqlText(callId ?? ''), code: undefined, message: undefined },
+        call.output,
+      ),
     );
     if (call.stored === undefined) this.#counts.add({ ...call, outcome: outcome ?? undefined });
   }
@@ -194,6 +208,9 @@ const ownerOf = (entries: readonly DecodedRow[]): string =>
   entries.findLast(
     ({ row, entry }) => row.version !== null && takesOn(entry.events as readonly QuittanceEvent[]),
   )?.entry.ownerId ?? '';
+
+const argsText = (args: CallSummary['args']): string | null =>
+  args === undefined ? null : JSON.stringify(args).toWellFormed();
 
 const orNull = (text: string | undefined): string | null => (text === undefined ? null : toSqlText(text));
 
@@ -219,6 +236,7 @@ const toCallRow = (position: number, session: number, call: CallSummary, ownerId
   call.costMicros,
   orNull(call.userId),
   ownerId,
+  argsText(call.args),
 ];
 
 const toAuditRow = (position: number, session: number, record: ToolAuditRecord): SqlValue[] => [

@@ -1,6 +1,8 @@
 /** Queries the read tables, one page at a time. A long search yields to other work. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
+import { toIndexTerms } from '../../ledger/call-search.ts';
+import { matchesCall } from '../../ledger/match-call.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
@@ -18,10 +20,15 @@ import {
   rowToSessionSummary,
 } from './summary-rows.ts';
 
+import { toMatch } from './word-table.ts';
+
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
 /** Number of rows examined before the search yields. A caller that bounds a search wants short steps. */
 const widest = 20_000;
+
+/** The same for a search by words. */
+const widestBatch = 4_000;
 
 const windowFor = (scan: number | undefined): number =>
   scan === undefined ? widest : Math.max(1_000, Math.min(widest, Math.ceil(scan / 4)));
@@ -82,6 +89,7 @@ export class CallTable {
   }
 
   async queryCalls(query: CallQuery): Promise<Page<CallSummary>> {
+    if (query.text !== undefined || query.idStart !== undefined) return this.#searchWords(query);
     const { rows, next } = await this.#search<CallRow>(
       { table: 'calls', at: 'requested_at', id: 'position' },
       indexedOf(query),
@@ -172,6 +180,44 @@ export class CallTable {
     return { rows, next: toCursor(placeOf(rows.at(-1) as Row, at, id)) };
   }
 
+  /** In the order of appends, from the cursor on. The index finds the words; the other filters check row by row. */
+  async #searchWords(query: CallQuery): Promise<Page<CallSummary>> {
+    const terms = toIndexTerms(query);
+    if (terms === undefined) return { rows: [], next: undefined };
+    const match = toMatch(terms);
+    const limit = clampPageLimit(query.limit);
+    const found: CallRow[] = [];
+    let before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(query.cursor)[1];
+    let batch = Math.min(limit * 2 + 1, widestBatch);
+    for (let scanned = 0; ; batch = Math.min(batch * 2, widestBatch)) {
+      const rows = this.#prepare<CallRow>(
+        match === ''
+          ? `SELECT calls.*, session_id FROM calls JOIN sessions USING (session)
+             WHERE calls.position < ? ORDER BY calls.position DESC LIMIT ?`
+          : `SELECT calls.*, session_id FROM (SELECT rowid AS position FROM words WHERE words MATCH ? AND rowid < ?
+               ORDER BY rowid DESC LIMIT ?) CROSS JOIN calls USING (position) CROSS JOIN sessions USING (session)
+             ORDER BY calls.position DESC`,
+      ).all(...(match === '' ? [] : [match]), before, batch);
+      for (const row of rows) {
+        if (!matchesCall(toSummary(row), query)) continue;
+        if (found.push(row) > limit) {
+          const last = found[limit - 1] as CallRow; // a full page has a last row
+          return {
+            rows: found.slice(0, limit).map(toSummary),
+            next: toCursor([last.requested_at, last.position]),
+          };
+        }
+      }
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < batch) return { rows: found.map(toSummary), next: undefined };
+      before = end.position;
+      scanned += rows.length;
+      if (query.scan !== undefined && scanned >= query.scan)
+        return { rows: found.map(toSummary), next: toCursor([end.requested_at, end.position]) };
+      await new Promise(setImmediate);
+    }
+  }
+
   #prepare<Row>(sql: string): Statement<Row> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
@@ -210,11 +256,6 @@ function restOf(query: CallQuery): Condition[] {
   if (outcomes?.includes('ToolExecutionResult') === true)
     found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
-  if (query.text !== undefined) {
-    const text = toSqlText(query.text);
-    const places = ['call_id', 'session_id', 'tool_name', 'code', 'message'];
-    found.push([`(${places.map(contains).join(' OR ')})`, ...places.map(() => text)]);
-  }
   return found;
 }
 

@@ -26,6 +26,7 @@ import { toSqlText } from './sql-text.ts';
 import type { PlainCall, PlainStatus } from '../../ledger/plain-call.ts';
 import { beginPlainCall, continuePlainCall, countPlainEvents } from '../../ledger/plain-call.ts';
 import { TallyCounts, tallyTriggers } from './tally-table.ts';
+import { WordTable } from './word-table.ts';
 
 type Progress = { readonly position: number; readonly hash: string };
 /** The data read in one step. */
@@ -50,6 +51,8 @@ const mostCarried = 4_096;
 /** A step that has read this much text ends early, because all of it is in memory at once. */
 const charsPerStep = 16_777_216;
 const entriesPerSlice = 128;
+/** Events after which words must leave the file. */
+const removals = ['"body.erased"', '"session.dropped"'];
 const callsPerSlice = 64;
 
 export class Projection {
@@ -69,6 +72,7 @@ export class Projection {
   readonly #sessionsByName: Statement<number>;
   readonly #dropSession: readonly Statement<never>[];
   readonly #dropRows: readonly Statement<never>[];
+  readonly #words: WordTable;
 
   constructor(
     ledger: Database,
@@ -101,6 +105,7 @@ export class Projection {
       prepareRow(tables, `DELETE FROM ${table} WHERE session = ?`),
     );
     this.#dropRows = readTables.map((table) => prepareRow(tables, `DELETE FROM ${table}`));
+    this.#words = new WordTable(tables);
   }
 
   /** Position of the last entry. */
@@ -158,6 +163,7 @@ export class Projection {
     this.#tables.exec(tallyTriggers.drop);
     for (const drop of this.#dropRows) drop.run();
     this.#tables.exec(`DELETE FROM tallies; ${tallyTriggers.create}`);
+    this.#words.clear();
     this.#setProgress.run(0, '');
   }
 
@@ -262,6 +268,9 @@ export class Projection {
     for (const [session, tally] of step.sessions) this.#putTally(session, tally);
     for (const row of step.loose) this.#followRemoval(row);
     this.#setProgress.run(last.position, last.hash);
+    // Otherwise erased words would stay in the file until SQLite merges its pages.
+    if (step.loose.some(({ text }) => removals.some((type) => text.includes(type))))
+      return this.#words.compact(isOver);
     return true;
   }
 
@@ -343,7 +352,10 @@ export class Projection {
       const name = toSqlText(event.droppedSessionId);
       const current = this.#sessionByName.get(name) ?? 0;
       for (const session of this.#sessionsByName.all(name))
-        if (session !== current) for (const drop of this.#dropSession) drop.run(session);
+        if (session !== current) {
+          this.#words.dropSession(session);
+          for (const drop of this.#dropSession) drop.run(session);
+        }
     }
   }
 }

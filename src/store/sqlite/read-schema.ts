@@ -10,9 +10,10 @@ import { isDamaged, isForeign, isMissing, isReadOnly, openDatabase, prepareRow }
 import type { SchemaObject } from './compare-schema.ts';
 import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
+import { isPartOfWords, wordTable } from './word-table.ts';
 
 /** Change this number with the tables: tables of another version are dropped and rebuilt. */
-export const readTablesVersion = 8;
+export const readTablesVersion = 9;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -22,7 +23,7 @@ const tables = `
     mode TEXT NOT NULL, mode_origin TEXT NOT NULL, status TEXT NOT NULL, outcome TEXT, reason TEXT, code TEXT,
     message TEXT, input_digest TEXT, attempts INTEGER NOT NULL, unresolved INTEGER NOT NULL,
     requested_at INTEGER NOT NULL, settled_at INTEGER, elapsed_ms INTEGER, cost_micros INTEGER NOT NULL,
-    user_id TEXT, owner_id TEXT NOT NULL
+    user_id TEXT, owner_id TEXT NOT NULL, args TEXT
   );
   CREATE UNIQUE INDEX calls_by_id ON calls (session, call_id);
   CREATE INDEX calls_by_time ON calls (requested_at);
@@ -55,6 +56,7 @@ const tables = `
   );
   CREATE INDEX sessions_by_name ON sessions (session_id);
   CREATE INDEX sessions_by_time ON sessions (first_at);
+  ${wordTable}
   ${tallyTable}
   ${tallyTriggers.create}
 `;
@@ -135,7 +137,7 @@ function makeTables(database: Database, ledgerId: string): void {
   try {
     if (!isUsable(database, ledgerId)) {
       for (const { type, name } of readSchema(database))
-        if (type === 'table' || type === 'view')
+        if ((type === 'table' || type === 'view') && !isPartOfWords(name))
           database.exec(`DROP ${type} "${name.replaceAll('"', '""')}"`);
       database.exec(tables);
       database.prepare(`INSERT INTO progress VALUES (?, 0, '')`).run(ledgerId);

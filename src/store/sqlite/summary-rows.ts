@@ -1,4 +1,5 @@
 /** Rows of the read tables, and the summaries made of them. */
+import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -24,6 +25,8 @@ export type CallRow = {
   readonly elapsed_ms: number | null;
   readonly cost_micros: number;
   readonly user_id: string | null;
+  /** JSON. */
+  readonly args: string | null;
 };
 
 export type SessionRow = {
@@ -71,6 +74,7 @@ export const toSummary = (row: CallRow): CallSummary => ({
   elapsedMs: row.elapsed_ms ?? undefined,
   costMicros: row.cost_micros,
   userId: orUndefined(row.user_id),
+  args: row.args === null ? undefined : (JSON.parse(row.args) as JsonObject), // written by the projection
 });
 
 export const toConfirmation = (row: ConfirmationRow): ConfirmationSummary => ({

@@ -1,11 +1,13 @@
 import type { ReactNode } from 'react';
 import { useState } from 'react';
+import type { JsonValue } from '../../../../src/base/json.ts';
 import { CodeBlock } from '../../../../src/react/code-block.tsx';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import { pathOf } from '../../api/client.ts';
 import { pageKeyHeaders } from '../../api/page-key.ts';
 import { DownloadButton } from '../../ui/download-button.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
+import { ValueViewer } from '../../viewer/value-viewer.tsx';
 
 const pieceBytes = 16_384;
 
@@ -14,10 +16,33 @@ type Props = {
   readonly artifactId: string;
   readonly sizeBytes: number;
   readonly name: string;
+  readonly mimeType?: string;
 };
 
+/** Larger content is read in pieces or downloaded. */
+const mostViewedBytes = 4_194_304;
+/** The browser draws these without running anything in them. */
+const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+async function toDataUrl(content: Blob, mimeType: string): Promise<string> {
+  const bytes = new Uint8Array(await content.arrayBuffer());
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 8_192)
+    text += String.fromCodePoint(...bytes.subarray(at, at + 8_192));
+  return `data:${mimeType};base64,${btoa(text)}`;
+}
+
+/** Parsed JSON, or the text as it is. */
+export function readable(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue; // JSON.parse returns JSON.
+  } catch {
+    return text;
+  }
+}
+
 /** A large output or a file, read in pieces: it may be larger than a page can hold. */
-export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props): ReactNode {
+export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name, mimeType }: Props): ReactNode {
   const path = pathOf('sessions', sessionId, 'artifacts', artifactId);
   const [state, setState] = useState<{
     readonly text: string;
@@ -47,6 +72,26 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
       setState((before) => ({ ...before, status: 'ready', problem }));
     }
   };
+  const [image, setImage] = useState<string>();
+  const isImage = imageTypes.has(mimeType ?? '');
+  const isViewable = sizeBytes <= mostViewedBytes;
+  const readAll = async (): Promise<void> => {
+    setState((before) => ({ ...before, status: 'reading', problem: undefined }));
+    try {
+      const answer = await fetch(path, { credentials: 'same-origin', headers: pageKeyHeaders() });
+      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
+      if (isImage) {
+        setImage(await toDataUrl(await answer.blob(), mimeType ?? ''));
+        setState((before) => ({ ...before, status: 'ready' }));
+      } else {
+        const text = await answer.text();
+        setState({ text, bytes: sizeBytes, status: 'end', problem: undefined });
+      }
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      setState((before) => ({ ...before, status: 'ready', problem }));
+    }
+  };
   return (
     <div className="artifact">
       <p>
@@ -55,15 +100,24 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name }: Props
           <ForeignId id={artifactId} />
         </code>
       </p>
-      {state.text !== '' && (
-        <div className="qt-card plain">
-          <CodeBlock label={`${safeWords(name)}: first ${state.bytes} bytes`} text={state.text} isWhole />
-        </div>
-      )}
+      {state.text !== '' &&
+        (state.status === 'end' ? (
+          <ValueViewer label={safeWords(name)} value={readable(state.text)} />
+        ) : (
+          <div className="qt-card plain">
+            <CodeBlock label={`${safeWords(name)}: first ${state.bytes} bytes`} text={state.text} isWhole />
+          </div>
+        ))}
+      {image !== undefined && <img className="viewer-image" src={image} alt={safeWords(name)} />}
       <div className="actions">
-        {state.status !== 'end' && (
+        {state.status !== 'end' && !isImage && (
           <button type="button" disabled={state.status === 'reading'} onClick={() => void read()}>
             {state.bytes === 0 ? 'Show' : 'Show more'}
+          </button>
+        )}
+        {isViewable && state.status !== 'end' && image === undefined && (
+          <button type="button" disabled={state.status === 'reading'} onClick={() => void readAll()}>
+            {isImage ? 'Show' : 'Open in viewer'}
           </button>
         )}
         <DownloadButton path={path}>Download</DownloadButton>

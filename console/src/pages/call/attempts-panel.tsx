@@ -18,18 +18,25 @@ export function AttemptsPanel({ events }: { readonly events: readonly CallEvent[
     <ol className="attempts">
       {attempts.map((attempt) => (
         <li key={attempt.attempt}>
-          <OneAttempt attempt={attempt} />
+          <OneAttempt attempt={attempt} isOneOfSeveral={attempts.length > 1} />
         </li>
       ))}
     </ol>
   );
 }
 
-function OneAttempt({ attempt }: { readonly attempt: Attempt }): ReactNode {
+function OneAttempt({
+  attempt,
+  isOneOfSeveral,
+}: {
+  readonly attempt: Attempt;
+  /** The status of a single attempt is that of the call, which the page shows at the top. */
+  readonly isOneOfSeveral: boolean;
+}): ReactNode {
   const { startedAt, ended, idempotencyKey, reached, log, late } = attempt;
   return (
     <>
-      <AttemptHead attempt={attempt} />
+      <AttemptHead attempt={attempt} hasStatus={isOneOfSeveral} />
       {ended?.error !== undefined && (
         <p className="attempt-error">
           <code>{ended.error.reason}</code> <ForeignText text={ended.error.message} />
@@ -66,22 +73,26 @@ function OneAttempt({ attempt }: { readonly attempt: Attempt }): ReactNode {
 
 function AttemptHead({
   attempt: { attempt, startedAt, ended, costMicros, worker },
+  hasStatus,
 }: {
   readonly attempt: Attempt;
+  readonly hasStatus: boolean;
 }): ReactNode {
   const outcome = ended?.outcome;
   const elapsedMs = outcome !== undefined && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined;
   return (
     <div className="attempt-head">
       <strong>Attempt {attempt}</strong>
-      <OutcomeBadge
-        call={{
-          outcome: outcome?.type,
-          status: ended === undefined ? 'running' : 'settled',
-          code: outcome !== undefined && 'code' in outcome ? outcome.code : undefined,
-          unresolved: false,
-        }}
-      />
+      {hasStatus && (
+        <OutcomeBadge
+          call={{
+            outcome: outcome?.type,
+            status: ended === undefined ? 'running' : 'settled',
+            code: outcome !== undefined && 'code' in outcome ? outcome.code : undefined,
+            unresolved: false,
+          }}
+        />
+      )}
       <span className="muted">
         {startedAt !== undefined && formatTime(startedAt)}
         {elapsedMs !== undefined && `, ${formatDuration(elapsedMs)}`}

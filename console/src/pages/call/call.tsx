@@ -13,6 +13,7 @@ import { useMe } from '../../api/use-me.ts';
 import { addressOf } from '../../route.ts';
 import { toRepeated, toRepeatInput } from '../../run-call/repeat-input.ts';
 import { RunButton } from '../../run-call/run-button.tsx';
+import { Conversation } from '../../ui/conversation.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
@@ -29,6 +30,7 @@ import { AttemptsPanel } from './attempts-panel.tsx';
 import { CallFacts, RelatedCalls } from './call-facts.tsx';
 import { CallNotice } from './call-notice.tsx';
 import { InputPanel } from './input-panel.tsx';
+import { OutputPanel } from './output-panel.tsx';
 import { EventsPanel, RecordsPanel } from './records-panel.tsx';
 import { RulesPanel } from './rules-panel.tsx';
 import { ContentPanel } from './content-panel.tsx';
@@ -80,13 +82,12 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
       <CallNotice detail={detail} />
       <div className="call-columns">
         <div className="call-main">
-          <Panel title="Waterfall">
-            <ScrollArea label="Waterfall">
-              <WaterfallChart events={events} />
-            </ScrollArea>
-          </Panel>
           <Panel title="Inputs">
             <InputPanel events={events} />
+          </Panel>
+          <Conversation attrs={call.attrs} />
+          <Panel title="Output">
+            <OutputPanel detail={detail} />
           </Panel>
           {call.preview !== undefined && (
             <Panel title="Preview">
@@ -95,11 +96,16 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
               </div>
             </Panel>
           )}
-          <Panel title="Attempts">
-            <AttemptsPanel events={events} />
-          </Panel>
           <Panel title="Model content">
             <ContentPanel detail={detail} />
+          </Panel>
+          <Panel title="Waterfall">
+            <ScrollArea label="Waterfall">
+              <WaterfallChart events={events} />
+            </ScrollArea>
+          </Panel>
+          <Panel title="Attempts">
+            <AttemptsPanel events={events} />
           </Panel>
           <Panel title="Rules that fired">
             <ScrollArea label="Rules that fired">

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { safeWords } from '../../../../src/base/safe-id.ts';
 import type { ToolAuditRecord } from '../../../../src/call/audit.ts';
 import type { ReadEvent } from '../../../../src/ledger/unknown-event.ts';
-import { formatTime } from '../../ui/time.tsx';
+import { formatInstant } from '../../ui/time.tsx';
 import { ValueBlock } from '../../ui/value-block.tsx';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
@@ -25,7 +25,7 @@ export function RecordsPanel({ records }: { readonly records: readonly ToolAudit
       <tbody>
         {records.map(({ recordId, at, outcome, decidedBy, attempt }) => (
           <tr key={recordId}>
-            <td className="muted nowrap">{formatTime(at)}</td>
+            <td className="muted nowrap">{formatInstant(at)}</td>
             <th scope="row">
               <code>
                 <ForeignText text={outcome.kind} />
@@ -82,7 +82,10 @@ export function EventsPanel({ events }: { readonly events: readonly ReadEvent[] 
               <code>
                 <ForeignText text={event.type} />
               </code>
-              <span className="muted">{formatTime(event.at)}</span>
+              <span className="muted">{formatInstant(event.at)}</span>
+              <span className="muted num">
+                +{(event.at - (events[0]?.at ?? event.at)).toLocaleString()} ms
+              </span>
               <code className="muted clip">
                 <ForeignText text={event.id} />
               </code>

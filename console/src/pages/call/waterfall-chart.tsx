@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { useState } from 'react';
 import type { CallEvent } from '../../../../src/call/event.ts';
 import { formatDuration, useServerNow } from '../../ui/time.tsx';
 import { createCallScale } from './time-scale.ts';
@@ -12,6 +13,10 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
   const isOpen = bars.some(({ ms }) => ms === undefined);
   const now = useServerNow(isOpen ? 1_000 : 60_000) - (events[0]?.at ?? 0);
   const scale = createCallScale(bars, now);
+  const hasDecided = bars.some(({ kind, tone }) => kind === 'gate' && tone === 'bad');
+  const [showsGates, setShowsGates] = useState(hasDecided);
+  const gates = bars.filter(({ kind }) => kind === 'gate').length;
+  const shown = showsGates ? bars : bars.filter(({ kind }) => kind !== 'gate');
   return (
     <>
       <table className="waterfall">
@@ -31,7 +36,7 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
           </tr>
         </thead>
         <tbody>
-          {bars.map((bar, index) => {
+          {shown.map((bar, index) => {
             const from = scale.at(bar.from);
             const to = scale.at(bar.ms === undefined ? Math.max(now, bar.from) : bar.from + bar.ms);
             return (
@@ -57,6 +62,16 @@ export function WaterfallChart({ events }: { readonly events: readonly CallEvent
           })}
         </tbody>
       </table>
+      {gates > 0 && (
+        <button
+          type="button"
+          className="link gates-switch"
+          aria-expanded={showsGates}
+          onClick={() => setShowsGates(!showsGates)}
+        >
+          {showsGates ? 'Hide the gates' : `Show the ${gates} gates`}
+        </button>
+      )}
       {scale.isBroken && <p className="muted waterfall-note">Waits are shortened in this chart.</p>}
     </>
   );

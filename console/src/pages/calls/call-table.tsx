@@ -17,11 +17,14 @@ import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { rowKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
+import { summarizeArguments } from './summarize-arguments.ts';
+import type { RowChange } from './use-row-changes.ts';
+import { useRowChanges } from './use-row-changes.ts';
 
 const columns: readonly { readonly name: string; readonly isNumber?: true; readonly hint?: string }[] = [
   { name: 'Outcome' },
   { name: 'Tool' },
-  { name: 'Mode' },
+  { name: 'Arguments', hint: 'The first arguments, as stored' },
   { name: 'Session' },
   { name: 'Principal' },
   { name: 'Attempts', isNumber: true },
@@ -65,6 +68,7 @@ export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Pro
     scroller.current?.scrollTo({ top: 0 });
   }, [topKey]);
 
+  const changes = useRowChanges(rows, topKey);
   const { focused, step } = useRowFocus(rows.length, virtual, scroller);
 
   return (
@@ -94,7 +98,17 @@ export function CallTable({ rows, hasMore, onNearEnd, onTop, foot, topKey }: Pro
       <div role="rowgroup" className="call-rows" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, key, start }) => {
           const call = rows[index];
-          return call && <Row key={String(key)} call={call} index={index} start={start} />;
+          return (
+            call && (
+              <Row
+                key={String(key)}
+                call={call}
+                index={index}
+                start={start}
+                change={changes.get(String(key))}
+              />
+            )
+          );
         })}
       </div>
       {foot}
@@ -148,16 +162,20 @@ function Row({
   call,
   index,
   start,
+  change,
 }: {
   readonly call: CallSummary;
   readonly index: number;
   readonly start: number;
+  readonly change: RowChange | undefined;
 }): ReactNode {
-  const { sessionId, callId, toolName, mode, userId, attempts, elapsedMs, costMicros, code, message } = call;
+  const { sessionId, callId, toolName, userId, attempts, elapsedMs, costMicros, code, message } = call;
+  const summary = summarizeArguments(call.args);
   return (
     <div
       role="row"
       className="call-row"
+      data-changed={change}
       data-index={index}
       aria-rowindex={index + 2}
       style={{ transform: `translateY(${start}px)` }}
@@ -177,8 +195,8 @@ function Row({
           </span>
         </Link>
       </span>
-      <span role="cell" className="clip muted">
-        {mode.replaceAll('_', ' ')}
+      <span role="cell" className="clip call-args" title={summary === '' ? undefined : safeWords(summary)}>
+        {summary === '' ? <None /> : <ForeignText text={summary} />}
       </span>
       <span role="cell" className="clip">
         <Link

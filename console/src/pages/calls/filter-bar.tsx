@@ -82,9 +82,10 @@ function SearchField({ view }: { readonly view: CallsView }): ReactNode {
       <IdInput
         type="search"
         data-search
-        aria-label="Search ids, tools, codes and messages"
-        placeholder="Search ids, tools, codes, messages"
-        maxLength={200}
+        aria-label="Search arguments, outputs, ids, people and messages"
+        placeholder="Search, or args.cents>1000"
+        title='Words in arguments, outputs, ids, users and messages. Conditions on arguments: args.cents>1000, args.to=ada@example.com, args.note="two words"'
+        maxLength={500}
         value={text}
         onValue={setText}
         onKeyDown={(event) => {

@@ -9,6 +9,7 @@ import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age } from '../../ui/time.tsx';
+import { summarizeArguments } from '../calls/summarize-arguments.ts';
 import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const shownCalls = 6;
@@ -22,6 +23,11 @@ const columns: readonly Column<CallSummary>[] = [
         <ForeignId id={toolName} />
       </Link>
     ),
+  },
+  {
+    head: 'Arguments',
+    className: 'wraps muted',
+    cell: ({ args }) => <FewLines text={summarizeArguments(args)} />,
   },
   { head: 'Message', className: 'wraps muted', cell: ({ message }) => <FewLines text={message ?? ''} /> },
   { head: 'Age', className: 'num', cell: ({ requestedAt }) => <Age at={requestedAt} /> },

@@ -1,0 +1,22 @@
+/** The arguments of a call on one line: `order: A-1001, cents: 1200`. */
+import type { JsonValue } from '../../../../src/base/json.ts';
+import type { CallSummary } from '../../../../src/ledger/call-query.ts';
+
+const mostChars = 160;
+
+export function summarizeArguments(args: CallSummary['args']): string {
+  if (args === undefined) return '';
+  let text = '';
+  for (const [path, value] of Object.entries(args)) {
+    if (text.length > mostChars) return `${text}, …`;
+    text += `${text === '' ? '' : ', '}${path === '' ? '' : `${path}: `}${wordsOf(value)}`;
+  }
+  return text;
+}
+
+const wordsOf = (value: JsonValue): string =>
+  Array.isArray(value)
+    ? value.map((item: JsonValue) => wordsOf(item)).join(' ')
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);

@@ -1,0 +1,79 @@
+/**
+ * The search index of the read tables: an FTS5 table without content, one row per call, under the position of its
+ * request. Only words are stored, not their places.
+ */
+import type { SearchTerm } from '../../ledger/call-search.ts';
+import type { Database, Statement } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
+
+/** Words are separated by spaces only: marks consist of other characters too. */
+const separators = '!#$%&()*+,-./:;<=>?@[]^_`{|}~';
+
+export const wordTable: string = `
+  CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, detail=none,
+    tokenize="ascii tokenchars '${separators}'");
+`;
+
+/** SQLite creates and drops these tables together with the index. */
+export const isPartOfWords = (table: string): boolean => table.startsWith('words_');
+
+/** Pages that one merge writes before other work gets a turn. */
+const pagesPerMerge = 400;
+
+export class WordTable {
+  readonly #tables: Database;
+  readonly #put: Statement<never>;
+  readonly #dropSession: Statement<never>;
+  readonly #merge: Statement<never>;
+  readonly #changes: Statement<number>;
+
+  constructor(tables: Database) {
+    this.#tables = tables;
+    this.#put = prepareRow(tables, 'INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)');
+    this.#dropSession = prepareRow(
+      tables,
+      'DELETE FROM words WHERE rowid IN (SELECT position FROM calls WHERE session = ?)',
+    );
+    this.#merge = prepareRow(tables, `INSERT INTO words (words, rank) VALUES ('merge', ?)`);
+    this.#changes = prepareValue(tables, 'SELECT total_changes()');
+  }
+
+  put(position: number, words: ReadonlySet<string>): void {
+    this.#put.run(position, [...words].join(' '));
+  }
+
+  /** Before the calls of the session are dropped. */
+  dropSession(session: number): void {
+    this.#dropSession.run(session);
+  }
+
+  clear(): void {
+    this.#tables.exec(`INSERT INTO words (words) VALUES ('delete-all')`);
+  }
+
+  /** Removes the words of dropped rows from the file. False if it ended early. */
+  async compact(isOver: () => boolean): Promise<boolean> {
+    this.#tables.pragma('secure_delete = ON');
+    try {
+      // A negative number begins a merge of everything; the next ones continue it until nothing changes.
+      for (let pages = -pagesPerMerge; ; pages = pagesPerMerge) {
+        const before = this.#changes.get() as number;
+        this.#merge.run(pages);
+        if ((this.#changes.get() as number) - before < 2) return true;
+        await new Promise(setImmediate);
+        if (isOver()) return false;
+      }
+    } finally {
+      this.#tables.pragma('secure_delete = OFF');
+    }
+  }
+}
+
+/** The expression for `MATCH`. */
+export const toMatch = (terms: readonly SearchTerm[]): string =>
+  terms
+    .map(
+      ({ anyOf, isBeginning }) =>
+        `(${anyOf.map((word) => `"${word}"${isBeginning ? '*' : ''}`).join(' OR ')})`,
+    )
+    .join(' AND ');
