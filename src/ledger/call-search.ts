@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallQuery } from './call-query.ts';
 import { magnitudeMarks, scopeMark, valueMark } from './call-words.ts';
-import { wordsOf } from './text-words.ts';
+import { wordsOf } from './words-of.ts';
 
 export type ArgumentCondition = {
   /** Names joined by dots. Indexes of lists are left out. */

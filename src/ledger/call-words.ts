@@ -1,15 +1,15 @@
 /**
- * The words by which a store finds a call: words of its ids, its message, its arguments and its output, and marks for the
+ * The words by which a store finds a call: words of its ids, its message, its arguments and its output. Marks stand for the
  * values of arguments. All come from stored forms, so nothing hidden is found. Their number is bounded.
  *
- * A mark begins with a character that no word has: `=` for a value, `~` for the magnitude of a number, `i:`, `s:`, `t:` and
- * `u:` for call id, session, tool and user. Marks may find too much, so the store also checks `matchesCall`.
+ * A mark begins with a character that no word has: `=` for a value, `~` for the magnitude of a number. `i:`, `s:`, `t:` and
+ * `u:` stand for call id, session, tool and user. Marks may find too much, so the store also checks `matchesCall`.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { redacted } from '../base/text-mask.ts';
 import type { CallSummary } from './call-query.ts';
-import { wordsOf } from './text-words.ts';
+import { wordsOf } from './words-of.ts';
 
 const mostWords = 60;
 const mostOutputChars = 2_000;

@@ -12,7 +12,7 @@ const longestText = 2_000;
 
 type Message = { readonly role: string; readonly text: string };
 
-export function readConversation(attrs: JsonObject | undefined): readonly Message[] {
+function readConversation(attrs: JsonObject | undefined): readonly Message[] {
   const list = attrs?.['conversation'];
   if (!Array.isArray(list)) return [];
   return (list as readonly JsonValue[]).slice(-mostMessages).flatMap((each) => {

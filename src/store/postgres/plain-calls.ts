@@ -18,9 +18,14 @@ import { fromPgText } from './pg-text.ts';
 export type LightRow = Omit<EntryRow, 'salt'>;
 type Light = PlainRow & { readonly row: LightRow };
 
-export const lightColumns: string = `e.position, e.session_id, e.sequence, e.call_id, e.version, e.text, e.hash,
-  CASE WHEN length(e.bodies) <= ${mostBodyChars} OR e.bodies LIKE '%"principal"%' THEN e.bodies
-    WHEN e.bodies IS NOT NULL THEN '' END AS bodies`;
+const isNeeded = `length(e.bodies) <= ${mostBodyChars} OR e.bodies LIKE '%"principal"%'`;
+
+const names = ['position', 'session_id', 'sequence', 'call_id', 'version', 'text', 'hash'];
+
+export const lightColumns: string = [
+  ...names.map((name) => `e.${name}`),
+  `CASE WHEN ${isNeeded} THEN e.bodies WHEN e.bodies IS NOT NULL THEN '' END AS bodies`,
+].join(', ');
 
 export class PlainCalls {
   readonly #plain = new Map<string, PlainCall<Light>>();

@@ -16,7 +16,14 @@ test('a bounded search stops with a short page and continues from there, without
       const callId = isWanted ? `needle-${n}` : `c${n}`;
       if (isWanted) wanted.push(callId);
       appends.push(
-        Promise.resolve(ledger.journal.append(new SampleCall(callId, { at: 1_700_000_000_000 + n }).begin())),
+        Promise.resolve(
+          ledger.journal.append(
+            new SampleCall(callId, {
+              at: 1_700_000_000_000 + n,
+              mode: isWanted ? 'read' : 'external',
+            }).begin(),
+          ),
+        ),
       );
     }
     await Promise.all(appends);
@@ -24,13 +31,16 @@ test('a bounded search stops with a short page and continues from there, without
     let cursor: string | undefined;
     let pages = 0;
     do {
-      const page = await ledger.queries.findCalls({ text: 'needle', limit: 2, scan: 1_000, cursor });
+      const page = await ledger.queries.findCalls({ mode: 'read', limit: 2, scan: 1_000, cursor });
       found.push(...page.rows.map(({ callId }) => callId));
       cursor = page.next;
       pages++;
     } while (cursor !== undefined);
     expect(found).toEqual(wanted.toReversed());
     expect(pages).toBeGreaterThan(3);
+    // An index finds words, so that nothing else is read.
+    const words = await ledger.queries.findCalls({ text: 'needle', scan: 1 });
+    expect(words.rows.map(({ callId }) => callId)).toEqual(wanted.toReversed());
     // The largest page has as many rows as one step of a search.
     for (const [limit, scan] of [
       [1_000, 4_000],

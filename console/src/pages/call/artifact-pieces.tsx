@@ -42,56 +42,11 @@ export function readable(text: string): JsonValue {
 }
 
 /** A large output or a file, read in pieces: it may be larger than a page can hold. */
-export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name, mimeType }: Props): ReactNode {
-  const path = pathOf('sessions', sessionId, 'artifacts', artifactId);
-  const [state, setState] = useState<{
-    readonly text: string;
-    readonly bytes: number;
-    readonly status: 'ready' | 'reading' | 'end';
-    readonly problem: string | undefined;
-  }>({ text: '', bytes: 0, status: 'ready', problem: undefined });
-  const read = async (): Promise<void> => {
-    setState((before) => ({ ...before, status: 'reading', problem: undefined }));
-    try {
-      const { bytes } = state;
-      const answer = await fetch(path, {
-        credentials: 'same-origin',
-        headers: { range: `bytes=${bytes}-${bytes + pieceBytes - 1}`, ...pageKeyHeaders() },
-      });
-      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
-      const piece = await answer.arrayBuffer();
-      const isAll = answer.status === 200 || piece.byteLength < pieceBytes;
-      setState((before) => ({
-        text: before.text + new TextDecoder().decode(piece),
-        bytes: before.bytes + piece.byteLength,
-        status: isAll || before.bytes + piece.byteLength >= sizeBytes ? 'end' : 'ready',
-        problem: undefined,
-      }));
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      setState((before) => ({ ...before, status: 'ready', problem }));
-    }
-  };
-  const [image, setImage] = useState<string>();
+export function ArtifactPieces(props: Props): ReactNode {
+  const { artifactId, sizeBytes, name, mimeType } = props;
   const isImage = imageTypes.has(mimeType ?? '');
   const isViewable = sizeBytes <= mostViewedBytes;
-  const readAll = async (): Promise<void> => {
-    setState((before) => ({ ...before, status: 'reading', problem: undefined }));
-    try {
-      const answer = await fetch(path, { credentials: 'same-origin', headers: pageKeyHeaders() });
-      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
-      if (isImage) {
-        setImage(await toDataUrl(await answer.blob(), mimeType ?? ''));
-        setState((before) => ({ ...before, status: 'ready' }));
-      } else {
-        const text = await answer.text();
-        setState({ text, bytes: sizeBytes, status: 'end', problem: undefined });
-      }
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      setState((before) => ({ ...before, status: 'ready', problem }));
-    }
-  };
+  const { path, state, image, read, readAll } = useArtifact(props, isImage);
   return (
     <div className="artifact">
       <p>
@@ -125,4 +80,70 @@ export function ArtifactPieces({ sessionId, artifactId, sizeBytes, name, mimeTyp
       {state.problem !== undefined && <p role="alert">{state.problem}</p>}
     </div>
   );
+}
+
+type ReadArtifact = {
+  readonly path: string;
+  readonly state: ReadingState;
+  readonly image: string | undefined;
+  readonly read: () => Promise<void>;
+  readonly readAll: () => Promise<void>;
+};
+
+type ReadingState = {
+  readonly text: string;
+  readonly bytes: number;
+  readonly status: 'ready' | 'reading' | 'end';
+  readonly problem: string | undefined;
+};
+
+function useArtifact({ sessionId, artifactId, sizeBytes, mimeType }: Props, isImage: boolean): ReadArtifact {
+  const path = pathOf('sessions', sessionId, 'artifacts', artifactId);
+  const [state, setState] = useState<ReadingState>({
+    text: '',
+    bytes: 0,
+    status: 'ready',
+    problem: undefined,
+  });
+  const read = async (): Promise<void> => {
+    setState((before) => ({ ...before, status: 'reading', problem: undefined }));
+    try {
+      const { bytes } = state;
+      const answer = await fetch(path, {
+        credentials: 'same-origin',
+        headers: { range: `bytes=${bytes}-${bytes + pieceBytes - 1}`, ...pageKeyHeaders() },
+      });
+      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
+      const piece = await answer.arrayBuffer();
+      const isAll = answer.status === 200 || piece.byteLength < pieceBytes;
+      setState((before) => ({
+        text: before.text + new TextDecoder().decode(piece),
+        bytes: before.bytes + piece.byteLength,
+        status: isAll || before.bytes + piece.byteLength >= sizeBytes ? 'end' : 'ready',
+        problem: undefined,
+      }));
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      setState((before) => ({ ...before, status: 'ready', problem }));
+    }
+  };
+  const [image, setImage] = useState<string>();
+  const readAll = async (): Promise<void> => {
+    setState((before) => ({ ...before, status: 'reading', problem: undefined }));
+    try {
+      const answer = await fetch(path, { credentials: 'same-origin', headers: pageKeyHeaders() });
+      if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
+      if (isImage) {
+        setImage(await toDataUrl(await answer.blob(), mimeType ?? ''));
+        setState((before) => ({ ...before, status: 'ready' }));
+      } else {
+        const text = await answer.text();
+        setState({ text, bytes: sizeBytes, status: 'end', problem: undefined });
+      }
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : String(error);
+      setState((before) => ({ ...before, status: 'ready', problem }));
+    }
+  };
+  return { path, state, image, read, readAll };
 }

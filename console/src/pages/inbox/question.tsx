@@ -4,21 +4,14 @@ import { useEffect, useRef, useState } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
-import type { CallDetail } from '../../../../src/http/api/call.ts';
-import { pathOf } from '../../api/client.ts';
-import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
-import { Conversation } from '../../ui/conversation.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { CallsBefore } from './calls-before.tsx';
-import { EarlierDecisions } from './earlier-decisions.tsx';
 import { GrantForm } from './grant-form.tsx';
-import { LastSimilarCall } from './last-similar-call.tsx';
-import { QuestionFacts } from './question-facts.tsx';
+import { QuestionContext } from './question-context.tsx';
 import { QuestionPanel } from './question-panel.tsx';
 import { riskLevel, riskWords } from './risk.ts';
 import { useAnswering } from './use-answering.ts';
@@ -101,11 +94,7 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
         isCurrent && <ToolCallCard call={call} />
       )}
       {error !== undefined && <Problem error={error} onRetry={reload} />}
-      <AskedIn sessionId={question.sessionId} callId={question.callId} />
-      <LastSimilarCall question={question} />
-      <EarlierDecisions question={question} />
-      <QuestionFacts question={question} />
-      <CallsBefore sessionId={question.sessionId} callId={question.callId} />
+      <QuestionContext question={question} />
       {granting && (
         <GrantForm
           like={{
@@ -119,12 +108,6 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
       )}
     </article>
   );
-}
-
-/** The conversation around the call, if the host recorded one. */
-function AskedIn({ sessionId, callId }: { readonly sessionId: string; readonly callId: string }): ReactNode {
-  const { data } = useAnswer<CallDetail>(pathOf('sessions', sessionId, 'calls', callId));
-  return <Conversation attrs={data?.call.attrs} />;
 }
 
 function QuestionHead({
