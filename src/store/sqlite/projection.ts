@@ -141,6 +141,7 @@ export class Projection {
       if (!isOver() && !this.#stands(now.position, now.hash)) throw unfillableError(now.position);
     } finally {
       if (this.#tables.open && this.#tables.inTransaction) this.#tables.exec('ROLLBACK');
+      if (this.#tables.open) this.#tables.pragma('secure_delete = OFF');
     }
   }
 
@@ -262,6 +263,9 @@ export class Projection {
     }
     for (const call of step.plain.values()) this.#putPlain(step, call);
     if (last === undefined) return true;
+    const isRemoving = step.loose.some(({ text }) => removals.some((type) => text.includes(type)));
+    // Removed rows must not stay in unused parts of the file.
+    if (isRemoving) this.#tables.pragma('secure_delete = ON');
     for (const row of step.loose) this.#putRefusals(row);
     for (const row of step.loose) this.#followErasure(step, row, last.position);
     this.#counts.write();
@@ -269,9 +273,7 @@ export class Projection {
     for (const row of step.loose) this.#followRemoval(row);
     this.#setProgress.run(last.position, last.hash);
     // Otherwise erased words would stay in the file until SQLite merges its pages.
-    if (step.loose.some(({ text }) => removals.some((type) => text.includes(type))))
-      return this.#words.compact(isOver);
-    return true;
+    return !isRemoving || this.#words.compact(isOver);
   }
 
   #putCall(step: Step, fresh: readonly DecodedRow[]): void {

@@ -51,20 +51,15 @@ export class WordTable {
     this.#tables.exec(`INSERT INTO words (words) VALUES ('delete-all')`);
   }
 
-  /** Removes the words of dropped rows from the file. False if it ended early. */
+  /** Removes the words of dropped rows from the file, if it has `secure_delete`. False if it ended early. */
   async compact(isOver: () => boolean): Promise<boolean> {
-    this.#tables.pragma('secure_delete = ON');
-    try {
-      // A negative number begins a merge of everything; the next ones continue it until nothing changes.
-      for (let pages = -pagesPerMerge; ; pages = pagesPerMerge) {
-        const before = this.#changes.get() as number;
-        this.#merge.run(pages);
-        if ((this.#changes.get() as number) - before < 2) return true;
-        await new Promise(setImmediate);
-        if (isOver()) return false;
-      }
-    } finally {
-      this.#tables.pragma('secure_delete = OFF');
+    // A negative number begins a merge of everything; the next ones continue it until nothing changes.
+    for (let pages = -pagesPerMerge; ; pages = pagesPerMerge) {
+      const before = this.#changes.get() as number;
+      this.#merge.run(pages);
+      if ((this.#changes.get() as number) - before < 2) return true;
+      await new Promise(setImmediate);
+      if (isOver()) return false;
     }
   }
 }
