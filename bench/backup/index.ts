@@ -2,12 +2,13 @@
  * Takes backups while a process makes 200 calls a second, restores each elsewhere, and verifies it with the anchor of its
  * moment.
  *
- *   npm run backup:load -- [--rounds 5] [--postgres postgres://…]
+ *   npm run backup:load -- [--rounds 5] [--ledger sqlite|postgres] [--postgres postgres://…]
  *
- * Each round prints the calls that ended during the backup, its size, and how long it and the restore took. The last line is
+ * With `--ledger postgres` it starts a server of its own, and restores into other schemas of it. Each round prints the calls that ended during the backup, its size, and how long it and the restore took. The last line is
  * JSON. The exit code is 1 if a backup did not verify, or if the writer did not keep its pace.
  */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,13 +21,21 @@ import { restoreLedger } from '../../src/store/restore-ledger.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { parseAnchor } from '../../src/ledger/anchor.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { PgServer } from '../../test/postgres/pg-server.ts';
+import { schemaUrl } from '../crash/ledgers.ts';
 import { printTable } from '../table.ts';
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, postgres: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    ledger: { type: 'string', default: 'sqlite' },
+    postgres: { type: 'string' },
+  },
 });
 const folder = mkdtempSync(join(tmpdir(), 'quittance-backup-load-'));
-const url = values.postgres ?? join(folder, 'ledger.db');
+const server = values.ledger === 'postgres' ? await PgServer.create() : undefined;
+const url =
+  values.postgres ?? (server === undefined ? join(folder, 'ledger.db') : schemaUrl(server.url, 'source'));
 process.env['QUITTANCE_SEAL_KEY'] = '07'.repeat(32);
 const writer = spawn(
   process.execPath,
@@ -60,7 +69,8 @@ for (let round = 1; round <= Number(values.rounds); round++) {
     verify: true,
   });
   const backupMs = performance.now() - begunAt;
-  const target = join(folder, `r${round}.db`);
+  const target =
+    server === undefined ? join(folder, `r${round}.db`) : schemaUrl(server.url, `restored-${round}`);
   const { ended } = await restoreLedger(backup.folder, target, {
     ...work,
     sealKey: Buffer.from('07'.repeat(32), 'hex'),
@@ -84,12 +94,22 @@ for (let round = 1; round <= Number(values.rounds); round++) {
   ]);
 }
 const perSecond = (latest.ended - start.ended) / (latest.seconds - start.seconds);
+const stopped = once(writer, 'exit');
 writer.kill('SIGKILL');
+await stopped;
+await server?.remove();
 rmSync(folder, { recursive: true, force: true });
 printTable(
   ['round', 'entries', 'calls meanwhile', 'backup s', 'restore s', 'open calls ended', 'matches its anchor'],
   rows,
 );
-console.log(JSON.stringify({ rounds: rows.length, callsPerSecond: Math.round(perSecond), problems: failed }));
+console.log(
+  JSON.stringify({
+    ledger: values.postgres === undefined ? values.ledger : 'postgres',
+    rounds: rows.length,
+    callsPerSecond: Math.round(perSecond),
+    problems: failed,
+  }),
+);
 // Held calls do not end, so slightly fewer than 200 calls a second end.
 process.exitCode = failed === 0 && perSecond > 180 ? 0 : 1;

@@ -56,9 +56,9 @@ const count = (events: readonly QuittanceEvent[], type: string): number =>
 const isDone = (events: readonly QuittanceEvent[]): boolean =>
   events.length > 0 && count(events, 'notification.sent') >= count(events, 'tool.held') * errand.messages;
 
-// The first process runs until it is killed; if it never is, the parent says so.
+// The first process runs until it is killed; if it never is, the parent says so. Back-offs take up to half a minute.
 let events = await list();
-for (const end = Date.now() + 60_000; !isDone(events) && Date.now() < end; await sleep(20))
+for (const end = Date.now() + 240_000; !isDone(events) && Date.now() < end; await sleep(20))
   events = await list();
 await notifications.caughtUp();
 process.send?.(await list());

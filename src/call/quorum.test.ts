@@ -197,3 +197,27 @@ it('[bound-approval] acts of one person count once, even if the record holds bot
   expect(missingOf(asked, [ada, { ...ada, at: 3 }])).toMatchObject([{ missing: 1 }]);
   expect(missingOf(asked, [ada, { ...act, by: finance('eve') }])).toEqual([]);
 });
+
+it('[bound-approval] acts of two people whose delegate acted for both are those of one person', () => {
+  const act = { decision: 'approve', at: 2, reason: undefined } as const;
+  const asked = { asks: [askWith(two)], askedAt: 1 };
+  const [ada, eve] = [finance('ada'), finance('eve')];
+  const behalf = [ada, eve].map(({ name, identity }, index) => ({
+    name,
+    identity: identity as DirectIdentity, // a person of a provider
+    delegation: `dlg_${index}`,
+  }));
+  const dan = { ...act, by: { ...finance('dan'), behalf } };
+  const [byAda, byEve] = [
+    { ...act, by: ada },
+    { ...act, by: eve },
+  ];
+  expect(missingOf(asked, [byAda, byEve])).toEqual([]);
+  // In every order: the third act shows that the first two may not be independent.
+  for (const votes of [
+    [byAda, byEve, dan],
+    [dan, byAda, byEve],
+    [byAda, dan, byEve],
+  ])
+    expect(missingOf(asked, votes)).toMatchObject([{ missing: 1 }]);
+});

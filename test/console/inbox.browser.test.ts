@@ -389,6 +389,26 @@ const focusIn = (page: Page, selector: string): Promise<boolean> =>
   page.evaluate((some) => document.activeElement?.matches(some) === true, selector);
 
 describe('grants', () => {
+  test('are given with an approval for the session, within its bounds', async () => {
+    const held = await refund();
+    const visitor = await visit({ as: 'approver' });
+    const { page } = visitor;
+    await open(visitor, held);
+    await question(page).getByLabel('Approve for this session').check();
+    await question(page).getByLabel('for the next').selectOption('3 calls');
+    await question(page).getByLabel('within').selectOption('15 minutes');
+    expect(await findBarriersInBoth(page)).toEqual([]);
+    await approve(question(page));
+    await expectVerdict(page, 'You approved this.');
+    const turn = stage.runtime.turn({ sessionId: held.sessionId });
+    const call = { id: 'call_next', name: 'refund', arguments: { order: 'B-2', cents: 5_000 } };
+    expect(await turn.call(call)).toMatchObject({ type: 'ToolExecutionResult' });
+    const [grant] = await stage.runtime.grants.list({ sessionId: held.sessionId });
+    expect(grant).toMatchObject({ by: 'approver-person', toolName: 'refund', uses: 3, used: 1 });
+    const lasts = (grant?.until ?? 0) - (grant?.givenAt ?? 0);
+    expect([lasts > 840_000, lasts <= 900_000]).toEqual([true, true]);
+  });
+
   test('are given from a question, approve the next such call, and are revoked', async () => {
     const held = await refund();
     const visitor = await visit({ as: 'approver' });
@@ -450,6 +470,37 @@ test('an empty inbox says how calls get there, and an unknown question is report
   // The browser logs the 404.
   expect(complaints.every((text) => text.includes('status of 404'))).toBe(true);
   await page.context().close();
+});
+
+test('delegations are listed, given with an end, and withdrawn', async () => {
+  const { page, goTo } = await visit({ as: 'approver' });
+  await goTo('/inbox?tab=delegations');
+  await page.getByRole('heading', { name: 'No delegations' }).waitFor();
+  await page.getByRole('button', { name: 'Delegate…' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Delegate' }).click();
+  await expect.poll(() => dialog.getByRole('alert').textContent()).toBe('Enter the name of the person.');
+  await dialog.getByLabel('Person').fill('dan');
+  await dialog.getByLabel('Ends after').selectOption('2 weeks');
+  await dialog.getByLabel('Reason (optional)').fill('Holiday');
+  expect(await findBarriersInBoth(page)).toEqual([]);
+  const before = Date.now();
+  await dialog.getByRole('button', { name: 'Delegate' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'dan' });
+  await expect.poll(() => row.textContent()).toContain('Holiday');
+  expect(await findBarriersInBoth(page)).toEqual([]);
+  const [given] = await stage.runtime.delegations.list();
+  expect(given).toMatchObject({ by: 'approver-person', to: 'dan', status: 'active' });
+  const lasts = (given?.until ?? 0) - before;
+  expect([lasts >= 14 * 86_400_000, lasts < 15 * 86_400_000]).toEqual([true, true]);
+  // A person who may not approve reads it, and has no buttons.
+  const viewer = await visit({ as: 'viewer' });
+  await viewer.goTo('/inbox?tab=delegations');
+  await viewer.page.getByRole('row').filter({ hasText: 'dan' }).waitFor();
+  expect(await viewer.page.getByRole('button', { name: /Delegate|Withdraw/ }).count()).toBe(0);
+  await row.getByRole('button', { name: 'Withdraw the delegation to dan' }).click();
+  await expect.poll(async () => (await stage.runtime.delegations.list())[0]?.status).not.toBe('active');
+  await expect.poll(() => page.getByRole('button', { name: /^Withdraw/ }).count()).toBe(0);
 });
 
 test('everybody can use the inbox, in light and dark', async () => {

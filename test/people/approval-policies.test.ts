@@ -1,6 +1,9 @@
 /** Approvals by policy, through the public API: who counts, how many, and when a call runs. */
-import { isQuittanceError } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { expectVerified, payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
 
 const finance = (name: string) => person(name, ['finance']);
@@ -221,6 +224,23 @@ describe('[bound-approval] delegation', () => {
     expect(await stage.ended('c')).toBe('ToolExecutionResult');
   });
 
+  test('a delegate of two people counts once, and never in addition to the one they acted for', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    await give(stage, finance('ada'), 'dan');
+    await give(stage, finance('eve'), 'dan');
+    const half = await stage.approve(question, person('dan'));
+    expect([half.status, half.missing]).toMatchObject(['pending', [{ missing: 1 }]]);
+    expect(await codeOf(stage.approve(question, person('dan')))).toContain('confirmation.decided');
+    const actedFor = half.votes[0]?.by.behalf?.[0]?.name ?? '';
+    expect(['ada', 'eve']).toContain(actedFor);
+    expect(await codeOf(stage.approve(question, finance(actedFor)))).toContain('confirmation.decided');
+    expect(stage.ran).toEqual([]);
+    const other = actedFor === 'ada' ? 'eve' : 'ada';
+    expect((await stage.approve(question, finance(other))).status).toBe('approved');
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+  });
+
   test('ends at its time, and when it is revoked', async () => {
     const stage = quorumStage(two);
     const question = await stage.ask('c');
@@ -389,4 +409,49 @@ test('onConfirm is asked again until the quorum is complete', async () => {
     'ToolExecutionResult',
   );
   expect(asked).toEqual([0, 1]);
+});
+
+test('[bound-approval] the stage of a workflow may need several people', async () => {
+  const workflow = `apiVersion: edictum/v1
+kind: Workflow
+metadata: { name: release, version: '1' }
+stages:
+  - { id: look, tools: [pay] }
+  - id: agree
+    entry: [{ condition: 'stage_complete("look")' }]
+    approval: { message: Two of finance must agree., groups: [finance], quorum: 2, exclude: [asker] }
+  - { id: send, entry: [{ condition: 'stage_complete("agree")' }], tools: [send] }
+`;
+  const sent: string[] = [];
+  const send = defineTool({ name: 'send', mode: 'external', run: () => sent.push('sent') });
+  const pay = defineTool({ name: 'pay', mode: 'external', run: () => 'paid' });
+  const contracts = contractsFromYamlString(workflow);
+  const runtime = createRuntime({ tools: [pay, send], ledger: createMemoryLedger(), contracts });
+  const turn = runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
+  await turn.call({ id: 'first', name: 'pay', arguments: {} });
+  const outcome = turn.call({ id: 'second', name: 'send', arguments: {} });
+  const question = await eventually(async () => {
+    const [found] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+    if (found === undefined) throw new Error('not held yet');
+    return found;
+  });
+  expect(question).toMatchObject({
+    asks: [{ stage: { stageId: 'agree' }, approval: { seats: [{ groups: ['finance'], quorum: 2 }] } }],
+    missing: [{ missing: 2, who: 'group finance' }],
+  });
+  const approve = (name: string, groups: readonly string[]) =>
+    runtime.confirmations.decide(question.confirmationId, {
+      decision: 'approve',
+      by: name,
+      identity: person(name, groups),
+      inputDigest: question.inputDigest,
+    });
+  expect(await codeOf(approve('mal', ['sales']))).toContain('confirmation.forbidden');
+  expect(await codeOf(approve('bob', ['finance']))).toContain('confirmation.forbidden');
+  expect((await approve('ada', ['finance'])).status).toBe('pending');
+  expect(sent).toEqual([]);
+  expect((await approve('eve', ['finance'])).status).toBe('approved');
+  expect(await outcome).toMatchObject({ type: 'ToolExecutionResult' });
+  expect(sent).toEqual(['sent']);
+  await runtime.close();
 });

@@ -371,6 +371,52 @@ describe('acts of a signed-in person', () => {
     expect(JSON.stringify(audit.body)).toContain('"subject":"u-ada"');
   });
 
+  test('resolutions, grants, delegations and reports record the verified identity, and an export has it', async () => {
+    const send = async (who: Browser, path: string, body: object): Promise<unknown> => {
+      const answer = await ask(who, path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: stage.url },
+        body: JSON.stringify(body),
+      });
+      expect([path, answer.status < 300]).toEqual([path, true]);
+      return answer.json();
+    };
+    const verified = (subject: string) => ({
+      kind: 'provider',
+      issuer: stage.provider.issuer,
+      subject,
+      method: 'oidc',
+    });
+    const [ada, olga] = [await signIn(stage.url, 'u-ada'), await signIn(stage.url, 'u-olga')];
+    await stage.app.ask('c-unknown', 'charge_card', {}, { waitMs: 5_000 });
+    const resolved = await send(ada, '/v1/sessions/s1/calls/c-unknown/resolution', {
+      resolution: 'failed',
+      reason: 'The bank says so.',
+    });
+    expect(resolved).toMatchObject({ call: { resolution: { by: { identity: verified('u-ada') } } } });
+    const grant = await send(ada, '/v1/grants', { sessionId: 's1', toolName: 'set_price', forMs: 60_000 });
+    expect(grant).toMatchObject({ by: 'Ada Lovelace', identity: verified('u-ada') });
+    const delegation = await send(ada, '/v1/delegations', { to: 'u-bob', until: clock.now() + 60_000 });
+    expect(delegation).toMatchObject({ identity: verified('u-ada') });
+    stage.app.runtime
+      .turn({ sessionId: 's1' })
+      .submit({ id: 'c-mail', name: 'send_mail', arguments: { to: 'bob' } });
+    const { claim } = (await send(olga, '/v1/handoffs/claim', { toolName: 'send_mail', waitMs: 30_000 })) as {
+      claim: { token: string };
+    };
+    await send(olga, '/v1/handoffs/report', { token: claim.token, report: { output: 'sent' } });
+    const root = await signIn(stage.url, 'u-root');
+    const exported = await (await ask(root, '/v1/export?sessionId=s1')).text();
+    const lineOf = (type: string): string =>
+      exported.split('\n').findLast((line) => line.includes(type)) ?? '';
+    for (const [type, subject] of [
+      ['tool.resolved', 'u-ada'],
+      ['grant.given', 'u-ada'],
+      ['tool.reported', 'u-olga'],
+    ] as const)
+      for (const part of [stage.provider.issuer, subject]) expect(lineOf(type)).toContain(part);
+  });
+
   test('a decision link of a person works after they signed out, until their sign-ins are ended', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     const held = await stage.app.ask<{ confirmationId: string }>('c-link', 'delete_file', { path: '/b' });

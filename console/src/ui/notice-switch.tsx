@@ -4,15 +4,16 @@ import { useState } from 'react';
 import { canNotify, isNotifying, setNotifying } from './show-notice.ts';
 
 export function NoticeSwitch(): ReactNode {
-  const [state, setState] = useState(() => ({ permission: permissionNow(), isOn: isNotifying() }));
+  const [isOn, setOn] = useState(isNotifying);
+  const [isBlocked, setBlocked] = useState(false);
   if (!canNotify()) return null;
-  const { permission, isOn } = state;
-  if (permission === 'denied')
+  if (isBlocked)
     return <span className="muted">This browser blocks notifications. Allow them in its site settings.</span>;
   const toggle = async (): Promise<void> => {
-    const next = isOn ? permission : await Notification.requestPermission();
-    setNotifying(!isOn && next === 'granted');
-    setState({ permission: next, isOn: isNotifying() });
+    const permission = isOn ? 'default' : await Notification.requestPermission();
+    setNotifying(permission === 'granted');
+    setOn(isNotifying());
+    setBlocked(permission === 'denied');
   };
   return (
     <button type="button" className="ghost" aria-pressed={isOn} onClick={() => void toggle()}>
@@ -20,5 +21,3 @@ export function NoticeSwitch(): ReactNode {
     </button>
   );
 }
-
-const permissionNow = (): NotificationPermission => (canNotify() ? Notification.permission : 'denied');

@@ -10,6 +10,7 @@
  *    gates again.
  */
 import type { JsonObject } from '../../base/json.ts';
+import { isAnswerable } from '../../call/is-answerable.ts';
 import type { Ask } from '../../call/event.ts';
 import type { Grant } from '../../call/grant.ts';
 import { grantCounter, grantsIn, isPast } from '../../call/grant.ts';
@@ -69,20 +70,6 @@ async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise
     if (isPermitted) return grant;
   }
   return undefined;
-}
-
-/** Asks that a grant may answer. Anything not listed here needs a person. */
-export function isAnswerable({ by, code, stage }: Ask): boolean {
-  if (code !== undefined || stage !== undefined) return false;
-  switch (by.type) {
-    case 'hook':
-    case 'rule':
-      return true;
-    case 'gate':
-      return by.name === 'mode';
-    case 'person':
-      return false;
-  }
 }
 
 function fits(live: ReadyCall, grant: Grant, now: number): boolean {

@@ -9,6 +9,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
+import { isAnswerable } from '../../call/is-answerable.ts';
 import { describeDecider } from '../../call/describe-identity.ts';
 import type { LinkIdentity } from '../../call/event.ts';
 import { mayStillDeny } from '../../call/refuse.ts';
@@ -30,7 +31,6 @@ import type { Decided, PersonDecision } from '../hold/keep-decision.ts';
 import { keepDecision } from '../hold/keep-decision.ts';
 import { whyForbidden } from '../host/may-decide.ts';
 import { recoverCall } from '../recovery/recover-call.ts';
-import { isAnswerable } from '../grants/answer-by-grant.ts';
 import { refuseGranting } from '../grants/refuse-granting.ts';
 import { draftGrant } from '../grants/draft-grant.ts';
 

@@ -5,6 +5,7 @@ import { Link } from '../../ui/link.tsx';
 import { NoticeSwitch } from '../../ui/notice-switch.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Decided } from './decided.tsx';
+import { Delegations } from './delegations.tsx';
 import { Grants } from './grants.tsx';
 import { Waiting } from './waiting.tsx';
 import '../../../../src/react/react.css';
@@ -14,6 +15,7 @@ const tabs = [
   { id: undefined, label: 'Waiting' },
   { id: 'decided', label: 'Decided' },
   { id: 'grants', label: 'Grants' },
+  { id: 'delegations', label: 'Delegations' },
 ] as const;
 
 export default function Inbox({
@@ -45,6 +47,8 @@ export default function Inbox({
       </nav>
       {tab === 'grants' ? (
         <Grants sessionId={query.get('session') ?? ''} />
+      ) : tab === 'delegations' ? (
+        <Delegations />
       ) : tab === 'decided' ? (
         <Decided />
       ) : (

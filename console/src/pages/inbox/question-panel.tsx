@@ -32,9 +32,11 @@ type Props = {
   readonly consent: Consent;
   /** Further actions next to the answers. */
   readonly children?: ReactNode;
+  /** Choices that an approval takes with it. */
+  readonly beforeAnswers?: ReactNode;
 };
 
-export function QuestionPanel({ call, consent, children }: Props): ReactNode {
+export function QuestionPanel({ call, consent, children, beforeAnswers }: Props): ReactNode {
   const { confirmation, status, canAnswer, error } = consent;
   const isBusy = status !== 'ready';
   const gate = useReadingGate(call, consent);
@@ -73,6 +75,7 @@ export function QuestionPanel({ call, consent, children }: Props): ReactNode {
       {canAnswer && consent.canApprove && !gate.reading.isRead && (
         <UnreadNote id={unread} reading={gate.reading} isWaived={gate.isWaived} onWaive={gate.waive} />
       )}
+      {canAnswer && beforeAnswers}
       <footer className="question-answers" data-armed={approval.isArmed} ref={gate.answers}>
         {canAnswer ? (
           <AnswerButtons

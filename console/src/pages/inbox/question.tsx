@@ -1,6 +1,7 @@
 /** One question: open with its possible answers, or decided with the result of the call. */
 import type { ReactNode, RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
+import type { SessionTerms } from '../../../../src/http/api/confirmation.ts';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
@@ -14,6 +15,7 @@ import { GrantForm } from './grant-form.tsx';
 import { QuestionContext } from './question-context.tsx';
 import { QuestionPanel } from './question-panel.tsx';
 import { riskLevel, riskWords } from './risk.ts';
+import { SessionApproval } from './session-approval.tsx';
 import { useAnswering } from './use-answering.ts';
 import { useQuestion } from './use-question.ts';
 import type { Verdict } from './verdict.ts';
@@ -33,7 +35,8 @@ type Props = {
 
 export function Question({ confirmationId, changes, onCall, onDecided, next }: Props): ReactNode {
   const { question, call, error, reload } = useQuestion(confirmationId);
-  const answering = useAnswering(call, reload);
+  const [terms, setTerms] = useState<SessionTerms>();
+  const answering = useAnswering(call, reload, terms);
   const consent = useConsent(call, answering.onDecide);
   const mayGrant = useMay('approver');
   const [granting, setGranting] = useState(false);
@@ -82,7 +85,16 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
         <Skeleton rows={5} />
       ) : isOpen ? (
         <div className="qt-card question-card" data-tone="attention">
-          <QuestionPanel key={confirmationId} call={call} consent={consent}>
+          <QuestionPanel
+            key={confirmationId}
+            call={call}
+            consent={consent}
+            beforeAnswers={
+              mayGrant && (
+                <SessionApproval confirmation={consent.confirmation} terms={terms} onTerms={setTerms} />
+              )
+            }
+          >
             {mayGrant && (
               <button type="button" className="ghost question-grant" onClick={() => setGranting(true)}>
                 Grant similar calls…

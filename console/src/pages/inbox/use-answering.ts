@@ -8,6 +8,7 @@
  */
 import { useEffect, useState } from 'react';
 import { shownId } from '../../../../src/base/safe-id.ts';
+import type { SessionTerms } from '../../../../src/http/api/confirmation.ts';
 import type { OnDecide } from '../../../../src/react/use-consent.ts';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
@@ -30,7 +31,12 @@ export type Answering = {
   readonly isTooLate: boolean;
 };
 
-export function useAnswering(call: ToolCallView | undefined, reload: () => void): Answering {
+/** `terms`: an approval also covers the next calls of the session. */
+export function useAnswering(
+  call: ToolCallView | undefined,
+  reload: () => void,
+  terms: SessionTerms | undefined,
+): Answering {
   const may = useMay('approver');
   const showToast = useToast();
   const asked = call?.confirmation;
@@ -46,7 +52,9 @@ export function useAnswering(call: ToolCallView | undefined, reload: () => void)
     try {
       const view = await send<ConfirmationView>(
         pathOf('confirmations', confirmationId, 'decision'),
-        decision,
+        decision.decision === 'approve' && terms !== undefined
+          ? { ...decision, forSession: terms }
+          : decision,
       );
       setAnswered({ id: confirmationId, how: 'mine' });
       tellDecided();
