@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { countedIdentity } from './counted-identity.ts';
 import type { ApprovalPolicy } from './approval-policy.ts';
 import type { Call } from './call.ts';
 import type { Command } from './command.ts';
@@ -204,8 +205,9 @@ it('[bound-approval] acts of two people whose delegate acted for both are those 
   const [ada, eve] = [finance('ada'), finance('eve')];
   const behalf = [ada, eve].map(({ name, identity }, index) => ({
     name,
-    identity: identity as DirectIdentity, // a person of a provider
+    identity: countedIdentity(identity),
     delegation: `dlg_${index}`,
+    until: 9,
   }));
   const dan = { ...act, by: { ...finance('dan'), behalf } };
   const [byAda, byEve] = [

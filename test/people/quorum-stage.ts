@@ -30,7 +30,14 @@ export const ruleset = (...rules: readonly string[]): string =>
   `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: approvals }\ndefaults: { mode: enforce }\nrules:\n${rules.join('')}`;
 
 /** A rule about `pay` with this approval, in flow style. */
-export const payRule = (approval: string, { id = 'big', timeout = 86_400, tool = 'pay' } = {}): string =>
+export const payRule = (
+  approval: string,
+  {
+    id = 'big',
+    timeout = 86_400,
+    tool = 'pay',
+  }: { readonly id?: string; readonly timeout?: number; readonly tool?: string } = {},
+): string =>
   `  - { id: ${id}, type: pre, tool: ${tool}, then: { action: ask, message: Payment., timeout: ${timeout}, approval: ${approval} } }\n`;
 
 export type QuorumStage = {
