@@ -28,7 +28,7 @@ const fill = async (ledger: Ledger): Promise<void> => {
   const progress = createProgress(`${calls} calls`, calls);
   for (let from = 0; from < calls; from += batch) {
     await Promise.all(
-      Array.from({ length: Math.min(batch, calls - from) }, (_, index) => {
+      Array.from({ length: Math.min(batch, calls - from) }, async (_, index) => {
         const n = from + index;
         const call = new SampleCall(`call_${n}`, {
           sessionId: `session-${n % 5_000}`,
@@ -44,7 +44,7 @@ const fill = async (ledger: Ledger): Promise<void> => {
           },
           output: { state: 'delivered', parcel: `p${n % 1_000}` },
         });
-        return ledger.journal.append(call.whole());
+        await ledger.journal.append(call.whole());
       }),
     );
     progress.step(batch);

@@ -4,6 +4,8 @@ import { useEffect, useState } from 'react';
 import type { McpServerList } from '../../src/http/api/mcp.ts';
 import type { Stats } from '../../src/http/api/stats.ts';
 import { OfflineContext } from './api/offline.ts';
+import { useLedgerChanges } from './api/ledger-change.ts';
+import type { Answered } from './api/use-answer.ts';
 import { useAnswer } from './api/use-answer.ts';
 import { logOut } from './api/log-out.ts';
 import { useMay, useMe } from './api/use-me.ts';
@@ -19,6 +21,7 @@ import { pageTitle } from './ui/page-title.ts';
 import { Problem } from './ui/problem.tsx';
 import { SkewContext, useSkew } from './ui/skew.ts';
 import { ShortcutHelp } from './ui/shortcut-help.tsx';
+import { formatTime } from './ui/time.tsx';
 import { ThemeSwitch } from './ui/theme-switch.tsx';
 import { useQuestionNotices } from './ui/use-question-notices.ts';
 import { useShortcuts } from './ui/use-shortcuts.ts';
@@ -63,6 +66,7 @@ export function Frame({
 }): ReactNode {
   const stats = useAnswer<Stats>('/v1/stats', { buckets: 1 }, { everyMs: 5_000 });
   const servers = useAnswer<McpServerList>('/v1/mcp/servers', {}, { everyMs: 10_000 });
+  useLedgerChanges(stats.reload);
   const skewMs = useSkew(stats.data?.until);
   const isOffline = stats.error?.code === 'console.offline';
   const isRefused = stats.error?.status === 401;
@@ -99,13 +103,27 @@ export function Frame({
       </a>
       <Nav current={current} waiting={waiting} onHelp={() => setHelping(true)} onRefused={onRefused} />
       <main id="page" className="page" tabIndex={-1}>
-        {isOffline && <Problem error={stats.error} onRetry={stats.reload} />}
+        {isOffline && <Disconnected stats={stats} />}
         <OfflineContext value={isOffline}>
           <SkewContext value={skewMs}>{children}</SkewContext>
         </OfflineContext>
       </main>
       {helping && <ShortcutHelp entries={entries} onClose={() => setHelping(false)} />}
     </div>
+  );
+}
+
+/** Nothing on the page is current then: it says how old everything is. */
+function Disconnected({ stats }: { readonly stats: Answered<Stats> }): ReactNode {
+  return (
+    <>
+      {stats.error !== undefined && <Problem error={stats.error} onRetry={stats.reload} />}
+      {stats.data !== undefined && (
+        <p className="stale-note" role="status">
+          Disconnected. Everything below is as of {formatTime(stats.data.until)}.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -7,6 +7,7 @@ import type { FeedEntry, LargeEntry } from '../../../src/http/api/feed.ts';
 import type { Query } from './client.ts';
 import { ApiError, get, withQuery } from './client.ts';
 import { openEventStream } from './event-stream.ts';
+import { noteLedgerChange } from './ledger-change.ts';
 import { ReplacedLedgerContext } from './replaced-ledger.ts';
 
 /** A ledger entry, or a notice of an entry too large to send. The notice names only its session. */
@@ -50,7 +51,9 @@ export function useFeed(
       const entry = JSON.parse(text) as FeedMessage;
       if (last.current !== undefined && (entry.previous ?? 0) > last.current) setStatus('gap');
       last.current = entry.position;
-      if (isEntry) heard.current(entry);
+      if (!isEntry) return;
+      heard.current(entry);
+      noteLedgerChange();
     };
     const open = (): void => {
       const from =
