@@ -18,8 +18,8 @@ export const common = {
 };
 /** Tests with frameworks, which keep things in their process that others must not find. */
 const withFrameworks = 'test/frameworks/**/*.test.ts';
-/** Tests that open the console or the components in a browser. */
-const withBrowser = 'test/{console,react}/**/*.test.ts';
+/** Tests that open the console, the components or the site in a browser. */
+const withBrowser = 'test/{console,react,site}/**/*.test.ts';
 
 /** Tests of the runtime, which need nothing but this repository. */
 export const core = {

@@ -20,6 +20,8 @@ Complete programs, one idea each. The test suite runs every one of them. They ar
 | recipe | problem |
 | --- | --- |
 ${recipes.map(({ slug, title, problem }) => `| [${title}](cookbook/${slug}.md) | ${problem} |`).join('\n')}
+
+[Applications](applications.md) are larger: a support agent, a coding agent and a desktop client.
 `;
   const pages = recipes.map(async (recipe) => {
     const path = `docs/cookbook/${recipe.slug}.md`;

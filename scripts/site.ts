@@ -72,13 +72,11 @@ writeFileSync(
   join(out, 'versions.html'),
   page('Versions', `<h1>Versions</h1>\n<ul>\n${links.join('\n')}\n</ul>`),
 );
+/** A page that leads elsewhere at once. */
+const redirect = (title: string, to: string): string =>
+  page(title, `<a href="${to}">${title}</a>`, `<meta http-equiv="refresh" content="0; url=${to}">\n`);
+// The list of versions grows, so each version leads to the one at the root.
+writeFileSync(join(folder, 'versions.html'), redirect('Versions of Quittance', `${base}versions.html`));
 const latest = `${base}${versions[0]}/`;
-writeFileSync(
-  join(out, 'index.html'),
-  page(
-    'Quittance',
-    `<a href="${latest}">Documentation of Quittance ${versions[0]}</a>`,
-    `<meta http-equiv="refresh" content="0; url=${latest}">\n`,
-  ),
-);
+writeFileSync(join(out, 'index.html'), redirect(`Documentation of Quittance ${versions[0]}`, latest));
 console.log(`Wrote ${folder}. Serve ${out} with any static file server.`);

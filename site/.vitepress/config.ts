@@ -93,7 +93,7 @@ export default defineConfig({
           { text: 'Versions and stability', link: '/versioning' },
           {
             text: 'All versions',
-            link: `${base.replace(/[^/]+\/$/, '')}versions.html`,
+            link: '/versions.html',
             target: '_self',
             rel: '',
           },

@@ -41,12 +41,21 @@ const projects = [...combinations, ...others].map((choices) => ({
 
 beforeAll(async () => {
   symlinkSync(join(import.meta.dirname, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of applications) {
+    mkdirSync(join(folder, name));
+    const source = join(import.meta.dirname, '../../examples/apps', name);
+    for (const file of readdirSync(source))
+      writeFileSync(join(folder, name, file), readFileSync(join(source, file)));
+  }
   for (const { name, framework, store, rules } of projects) {
     const options = ['--framework', framework, '--store', store, '--rules', rules];
     const { code, err } = await runProgramHere(['init', name, ...options], { cwd: folder });
     if (code !== 0) throw new Error(err);
   }
 });
+
+/** The applications of examples/apps, copied next to the projects. */
+const applications = ['support-agent', 'coding-agent', 'desktop-mcp'];
 
 test('the tables list exactly the templates of the package', () => {
   const list = (part: string): string[] =>
@@ -84,21 +93,43 @@ test('every project for every framework and store has types that match', async (
         typeRoots: [join(import.meta.dirname, '../../node_modules/@types')],
         ...(!isPackageBuilt() && fromSources),
       },
-      include: projects.map(({ name }) => `${name}/*.ts`),
+      include: [...projects.map(({ name }) => name), ...applications].map((name) => `${name}/*.ts`),
     }),
   );
   const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
-  const { stdout } = await run(process.execPath, [tsc, '-p', folder, '--listFiles'], { maxBuffer: 2 ** 26 });
+  const { stdout } = await run(process.execPath, [tsc, '-p', folder, '--listFiles'], {
+    maxBuffer: 2 ** 26,
+  }).catch((error: { stdout: string }) => error); // the compiler prints problems and fails
+  expect(stdout.split('\n').filter((line) => line.includes(': error TS'))).toEqual([]);
   for (const { name } of projects) expect(stdout).toContain(`/${name}/agent.test.ts`);
 });
 
-describe('the test of a project passes, and does not if the rule is removed', () => {
-  const testProject = (name: string) =>
-    run(process.execPath, [...packageArguments(), '--test', `${folder}/${name}/agent.test.ts`], {
-      // The keys of the person who runs the tests must not be used. The variable of a test runner would be inherited.
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'] },
-    });
+const cli = join(import.meta.dirname, '../..', isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
 
+const testProject = (name: string) =>
+  run(
+    process.execPath,
+    [
+      ...packageArguments(),
+      '--test',
+      `${folder}/${name}/${applications.includes(name) ? name : 'agent'}.test.ts`,
+    ],
+    {
+      // The keys of the person who runs the tests must not be used. The variable of a test runner would be inherited.
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        TMPDIR: process.env['TMPDIR'],
+        QUITTANCE_CLI: cli,
+      },
+    },
+  );
+
+test.each(applications)('the application %s passes its test', async (name) => {
+  expect((await testProject(name)).stdout).toMatch(/^. pass 1$/m);
+});
+
+describe('the test of a project passes, and does not if the rule is removed', () => {
   test.each([
     ...frameworks.map((framework) => `${framework}-sqlite-ask`),
     ...others.map(({ rules }) => `none-sqlite-${rules}`),
