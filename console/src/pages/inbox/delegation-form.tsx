@@ -25,37 +25,10 @@ type Props = { readonly onClose: () => void; readonly onGiven: () => void };
 /** Lets another person approve in one's own place. It always has an end. */
 export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
   const stem = useId();
-  const [to, setTo] = useState('');
-  const [forMs, setForMs] = useState<number>(ends[1].forMs);
-  const [reason, setReason] = useState('');
-  const [problem, setProblem] = useState<string>();
-  const [error, setError] = useState<ApiError>();
-  const [sending, setSending] = useState(false);
-  const showToast = useToast();
-  const give = async (): Promise<void> => {
-    if (sending) return;
-    if (to.trim() === '') {
-      setProblem('Enter the name of the person.');
-      document.getElementById(`${stem}to`)?.focus();
-      return;
-    }
-    setSending(true);
-    setError(undefined);
-    const request: NewDelegation = {
-      to: to.trim(),
-      until: Date.now() + forMs,
-      ...(reason.trim() !== '' && { reason: reason.trim() }),
-    };
-    try {
-      const given = await send<DelegationView>('/v1/delegations', request);
-      showToast(`${safeId(given.to)} approves in your place from now on.`);
-      onGiven();
-      onClose();
-    } catch (thrown) {
-      setError(toApiError(thrown));
-      setSending(false);
-    }
-  };
+  const { typed, set, problem, error, sending, give } = useNewDelegation(`${stem}to`, () => {
+    onGiven();
+    onClose();
+  });
   return (
     <Dialog title="Delegate your approvals" onClose={onClose}>
       <form
@@ -68,37 +41,16 @@ export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
         <p>
           This person may approve in your place, with your groups and roles. You both count as one person.
         </p>
-        <div className="field">
-          <label htmlFor={`${stem}to`}>Person</label>
-          <input
-            id={`${stem}to`}
-            value={to}
-            maxLength={1_000}
-            aria-invalid={problem !== undefined}
-            aria-describedby={`${stem}hint`}
-            onChange={(event) => {
-              setTo(event.currentTarget.value);
-              setProblem(undefined);
-            }}
-          />
-          {problem !== undefined && (
-            <p className="field-problem" role="alert">
-              {problem}
-            </p>
-          )}
-          <p className="muted" id={`${stem}hint`}>
-            Their name at the identity provider, or the name of their token.
-          </p>
-        </div>
+        <PersonField stem={stem} to={typed.to} problem={problem} onTo={(to) => set({ to })} />
         <div className="field">
           <label htmlFor={`${stem}for`}>Ends after</label>
           <select
             id={`${stem}for`}
-            value={forMs}
-            onChange={(event) => setForMs(Number(event.currentTarget.value))}
+            value={typed.forMs}
+            onChange={(event) => set({ forMs: Number(event.currentTarget.value) })}
           >
-            {ends.map(({ label, forMs: value }) => (
-              <option key={value} value={value}>
+            {ends.map(({ label, forMs }) => (
+              <option key={forMs} value={forMs}>
                 {label}
               </option>
             ))}
@@ -108,9 +60,9 @@ export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
           <label htmlFor={`${stem}reason`}>Reason (optional)</label>
           <input
             id={`${stem}reason`}
-            value={reason}
+            value={typed.reason}
             maxLength={1_000}
-            onChange={(event) => setReason(event.currentTarget.value)}
+            onChange={(event) => set({ reason: event.currentTarget.value })}
           />
         </div>
         {error !== undefined && <Problem error={error} />}
@@ -124,5 +76,89 @@ export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+type Typed = { readonly to: string; readonly forMs: number; readonly reason: string };
+
+/** The state of the form, and the request. `personField`: the id of the field for the person. */
+function useNewDelegation(
+  personField: string,
+  onGiven: () => void,
+): {
+  readonly typed: Typed;
+  readonly set: (change: Partial<Typed>) => void;
+  readonly problem: string | undefined;
+  readonly error: ApiError | undefined;
+  readonly sending: boolean;
+  readonly give: () => Promise<void>;
+} {
+  const [typed, setTyped] = useState<Typed>({ to: '', forMs: ends[1].forMs, reason: '' });
+  const [problem, setProblem] = useState<string>();
+  const [error, setError] = useState<ApiError>();
+  const [sending, setSending] = useState(false);
+  const showToast = useToast();
+  const set = (change: Partial<Typed>): void => {
+    setTyped((before) => ({ ...before, ...change }));
+    setProblem(undefined);
+  };
+  const give = async (): Promise<void> => {
+    if (sending) return;
+    const [to, reason] = [typed.to.trim(), typed.reason.trim()];
+    if (to === '') {
+      setProblem('Enter the name of the person.');
+      document.getElementById(personField)?.focus();
+      return;
+    }
+    setSending(true);
+    setError(undefined);
+    const request: NewDelegation = {
+      to,
+      until: Date.now() + typed.forMs,
+      ...(reason !== '' && { reason }),
+    };
+    try {
+      const given = await send<DelegationView>('/v1/delegations', request);
+      showToast(`${safeId(given.to)} approves in your place from now on.`);
+      onGiven();
+    } catch (thrown) {
+      setError(toApiError(thrown));
+      setSending(false);
+    }
+  };
+  return { typed, set, problem, error, sending, give };
+}
+
+function PersonField({
+  stem,
+  to,
+  problem,
+  onTo,
+}: {
+  readonly stem: string;
+  readonly to: string;
+  readonly problem: string | undefined;
+  readonly onTo: (to: string) => void;
+}): ReactNode {
+  return (
+    <div className="field">
+      <label htmlFor={`${stem}to`}>Person</label>
+      <input
+        id={`${stem}to`}
+        value={to}
+        maxLength={1_000}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${stem}hint`}
+        onChange={(event) => onTo(event.currentTarget.value)}
+      />
+      {problem !== undefined && (
+        <p className="field-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <p className="muted" id={`${stem}hint`}>
+        Their name at the identity provider, or the name of their token.
+      </p>
+    </div>
   );
 }

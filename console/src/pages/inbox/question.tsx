@@ -44,19 +44,10 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
   useEffect(() => {
     if (changes > 0) reload();
   }, [changes, reload]);
-  const { sessionId, callId } = question ?? {};
-  useEffect(() => {
-    if (sessionId !== undefined && callId !== undefined) onCall(sessionId, callId);
-  }, [sessionId, callId, onCall]);
-
+  useReports(question, onCall, onDecided);
   const current = call?.confirmation;
   const isCurrent = current?.confirmationId === confirmationId;
   const isOpen = isCurrent && consent !== undefined;
-  const status = question?.status;
-  const isDecided = status !== undefined && status !== 'pending';
-  useEffect(() => {
-    if (isDecided) onDecided();
-  }, [isDecided, onDecided]);
   useKeptFocus(isOpen, heading);
 
   if (question === undefined)
@@ -120,6 +111,22 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
       )}
     </article>
   );
+}
+
+/** Tells the list which call the question is about, and that it is decided. */
+function useReports(
+  question: ConfirmationView | undefined,
+  onCall: Props['onCall'],
+  onDecided: Props['onDecided'],
+): void {
+  const { sessionId, callId, status } = question ?? {};
+  useEffect(() => {
+    if (sessionId !== undefined && callId !== undefined) onCall(sessionId, callId);
+  }, [sessionId, callId, onCall]);
+  const isDecided = status !== undefined && status !== 'pending';
+  useEffect(() => {
+    if (isDecided) onDecided();
+  }, [isDecided, onDecided]);
 }
 
 function QuestionHead({
