@@ -1,4 +1,5 @@
 /** Everything about one call, as a page to read. */
+import { readTraceparent, traceIdsOf } from '../base/traceparent.ts';
 import { describeDecider, describeIdentity, describePerson } from '../call/describe-identity.ts';
 import { projectAudit } from '../call/audit-projection.ts';
 import { ToolAuditOutcome } from '../call/audit.ts';
@@ -73,6 +74,7 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
     ['requester', call.askedBy && describeIdentity(call.askedBy)],
     ['model', provenance && [provenance.provider, provenance.model].filter(Boolean).join(' ')],
     ['policy', call.policyVersion],
+    ['trace', traceIdIn(call.traceparent)],
     ['attempts', call.attempt === 0 ? 'not executed' : String(call.attempt)],
     [
       'cost',
@@ -248,4 +250,10 @@ function resolution({ call, summary }: CallPageFacts, page: PageLayout): string[
     ...paragraph(reasonOf('tool.indeterminate').whatToDo, page),
     `quittance reconcile ${shellWord(terminalId(call.callId))} --as succeeded --by NAME --reason WHY`,
   ];
+}
+
+/** A ledger may come from elsewhere, so the stored text is checked again. */
+function traceIdIn(stored: string | undefined): string | undefined {
+  const traceparent = readTraceparent(stored);
+  return traceparent && traceIdsOf(traceparent).traceId;
 }

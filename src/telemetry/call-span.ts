@@ -93,6 +93,8 @@ export class CallSpan implements CallTelemetry {
   #describe({ sessionId, turnId, callId, path, mode }: CallMoment & { type: 'described' }): void {
     const { consoleUrl } = this.#maker;
     this.#span.setAttributes({
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': this.#start.toolName,
       'gen_ai.tool.call.id': callId,
       'gen_ai.tool.type': 'function',
       'gen_ai.conversation.id': sessionId,

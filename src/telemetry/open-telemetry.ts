@@ -36,6 +36,7 @@ export type OpenTelemetryOptions = {
 };
 
 const scope = 'quittance';
+const internal: SpanOptions = { kind: SpanKind.INTERNAL };
 
 /** Traces and metrics of the calls of a runtime, for its option `telemetry`. Start the SDK first. */
 export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
@@ -52,19 +53,13 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     within: (span, from) => trace.setSpan(from, span),
     run: (within, body) => context.with(within, body),
   };
-  const named = new Map<string, NamedSpan>();
-  const nameOf = (start: CallStart): NamedSpan => {
-    const known = start.isKnownTool ? named.get(start.toolName) : undefined;
-    if (known !== undefined) return known;
-    const name = nameSpan(start);
-    // Only the names of tools: a model may ask for any number of others.
-    if (start.isKnownTool) named.set(start.toolName, name);
-    return name;
-  };
   const startCall = (start: CallStart): CallTelemetry => {
-    const { name, options: cached } = nameOf(start);
     const { from, links } = parentOf(start);
-    const span = tracer.startSpan(name, links === undefined ? cached : { ...cached, links }, from);
+    const span = tracer.startSpan(
+      nameSpan(start),
+      links === undefined ? internal : { ...internal, links },
+      from,
+    );
     if (span.isRecording())
       return new CallSpan(maker, { start, span, from, traceparent: traceparentOf(span.spanContext()) });
     return leaveOut(maker, start, span, from);
@@ -103,16 +98,9 @@ const traceparentOf = (found: SpanContext | undefined): string | undefined =>
     ? `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 3}`
     : undefined;
 
-type NamedSpan = { readonly name: string; readonly options: SpanOptions };
-
-/** The name, and the attributes that samplers see. The others are added to spans that are recorded. */
-const nameSpan = ({ toolName, isKnownTool }: CallStart): NamedSpan => ({
-  name: isKnownTool ? `execute_tool ${toolName}` : 'execute_tool',
-  options: {
-    kind: SpanKind.INTERNAL,
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': toolName },
-  },
-});
+/** Samplers see the name. Attributes are added to spans that are recorded: to copy them costs as much as to decide. */
+const nameSpan = ({ toolName, isKnownTool }: CallStart): string =>
+  isKnownTool ? `execute_tool ${toolName}` : 'execute_tool';
 
 /**
  * A call that is not recorded. The trace of the caller is stored with it, for its logs may name it. A trace that begins
