@@ -147,7 +147,10 @@ export async function whyNotByToken(
 ): Promise<string | undefined> {
   checkTokenUse(use);
   try {
-    const { claims, by, link } = await readUse(engine, token, { by: 'a person', ...use });
+    const named = readSignedToken(token, engine.seal.tokenKey)?.named;
+    // A name that a person may still type. A link that names a person takes no other name.
+    const typed = named === undefined && { by: 'a person' };
+    const { claims, by, link } = await readUse(engine, token, { ...typed, ...use });
     const { call } = await findOpenQuestion(engine, claims.confirmationId);
     return await whyForbidden(engine, call, { by, identity: link }, use.decision);
   } catch (error) {
