@@ -31,7 +31,8 @@ const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
     'is an image or a font',
   ],
   [/^src\/(?!react\/react\.css$)/, 'is source: the package ships what is built from it'],
-  [/\.test(?:-d)?\./, 'is a test'],
+  // Projects that `quittance init` writes have tests of their own.
+  [/^(?!templates\/projects\/).*\.test(?:-d)?\./, 'is a test'],
 ];
 
 /** Every reason not to publish the package. Empty if it can be published. */

@@ -80,7 +80,7 @@ For people who work on Quittance itself: [decisions](decisions/README.md), [name
 
 > ${manifest.description}
 
-Plain Markdown pages, next to this file. Version ${manifest.version}. Start with getting-started.md. Every TypeScript program in these pages is run or type-checked by the tests.
+Plain Markdown pages, next to this file. Version ${manifest.version}. Start with getting-started.md. Every TypeScript program in these pages is run or type-checked by the tests. The package leaves out adapter-bypasses.md, adapter-matrix.md, attacks.md and cli.md: \`npx quittance help\` prints every command.
 
 ${lists.join('\n\n')}
 `;

@@ -1,6 +1,7 @@
 /** Checks every page of docs/ and the pages at the root: length, links, anchors, and code blocks of every language. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
+import ts from 'typescript';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -76,7 +77,20 @@ test('every page of docs/ can be reached from the README by links', () => {
 });
 
 test('every code block names a language that a test knows', () => {
-  const known = ['ts', 'tsx', 'text', 'sh', 'json', 'yaml', 'sql', 'diff', 'ini', 'dockerfile', 'nginx'];
+  const known = [
+    'ts',
+    'tsx',
+    'js',
+    'text',
+    'sh',
+    'json',
+    'yaml',
+    'sql',
+    'diff',
+    'ini',
+    'dockerfile',
+    'nginx',
+  ];
   const unknown = pages.flatMap((path) =>
     blocksOf(path)
       .filter(({ language }) => path.startsWith('docs/') && !known.includes(language))
@@ -85,10 +99,14 @@ test('every code block names a language that a test knows', () => {
   expect(unknown).toEqual([]);
 });
 
-test('JSON and YAML blocks can be read, and contracts among them load', () => {
+test('JSON, JavaScript and YAML blocks can be read, and contracts among them load', () => {
   const head = 'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: page}\ndefaults: {mode: enforce}\n';
   const readBlock = ({ language, text }: ReturnType<typeof blocksOf>[number]): void => {
     if (language === 'json') JSON.parse(text);
+    if (language === 'js') {
+      const { diagnostics = [] } = ts.transpileModule(text, { reportDiagnostics: true });
+      if (diagnostics.length > 0) throw new Error('The program cannot be parsed.');
+    }
     if (language !== 'yaml') return;
     for (const { errors } of parseAllDocuments(text)) if (errors[0] !== undefined) throw errors[0];
     if (/^(?:apiVersion: edictum|rules:|tools:\n(?: .*\n)+rules:)/.test(text))
