@@ -49,8 +49,21 @@ let refused = 0;
 type Answer = { readonly decision?: string; readonly confirmationId?: string; readonly inputDigest?: string };
 type Told = Answer & { readonly token?: string };
 
+let resets = 0;
+/** Sends a request again if its connection was reset, as clients do: one that was idle may end at that moment. */
+async function send(address: string, init: RequestInit = {}): Promise<Response> {
+  try {
+    return await fetch(url + address, { headers, ...init });
+  } catch (error) {
+    const cause = error instanceof TypeError && (error.cause as { readonly code?: string } | undefined);
+    if (!cause || cause.code !== 'ECONNRESET' || child.exitCode !== null) throw error;
+    resets++;
+    return await fetch(url + address, { headers, ...init });
+  }
+}
+
 async function post(what: string, address: string, body: object): Promise<Told> {
-  const answer = await fetch(url + address, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await send(address, { method: 'POST', body: JSON.stringify(body) });
   const told = (await answer.json()) as Told;
   done[what] = (done[what] ?? 0) + 1;
   if (answer.status >= 400) refused++;
@@ -112,7 +125,7 @@ const kinds: readonly {
     everyMs: 20,
     makesCalls: false,
     run: async () => {
-      const answer = await fetch(`${url}/v1/events?after=0`, { headers, signal: AbortSignal.timeout(150) });
+      const answer = await send('/v1/events?after=0', { signal: AbortSignal.timeout(150) });
       done['follow'] = (done['follow'] ?? 0) + 1;
       await answer.text().catch(() => undefined); // until the time is over
     },
@@ -122,7 +135,7 @@ const kinds: readonly {
     makesCalls: false,
     run: async () => {
       for (const address of ['/v1/calls?limit=50', '/v1/stats', '/v1/calls/facets', '/metrics'])
-        await (await fetch(url + address, { headers })).text();
+        await (await send(address)).text();
       done['read'] = (done['read'] ?? 0) + 1;
     },
   },
@@ -244,6 +257,7 @@ process.stdout.write(
     longest_log_mb: Number(longestMb.toFixed(1)),
     calls: count,
     refused,
+    connections_reset: resets,
     ...done,
   })}\n`,
 );
