@@ -1,8 +1,9 @@
 /**
  * The search language for calls: words, and conditions on arguments such as `args.amount>100` or
- * `args.to="Ada Byron"`. All must match. The last word may be the beginning of a word.
+ * `args.to="Ada Byron"`. All must match. The last word may be the beginning of a
+ * word, if no call has it as a whole word.
  */
-import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import type { CallQuery } from './call-query.ts';
 import { magnitudeMarks, scopeMark, valueMark } from './call-words.ts';
 import { wordsOf } from './words-of.ts';
@@ -46,8 +47,23 @@ export function parseCallSearch(text: string): CallSearch {
 export const isEmptySearch = ({ words, beginning, conditions }: CallSearch): boolean =>
   words.length === 0 && beginning === undefined && conditions.length === 0;
 
-/** A group of marks or words, one of which a call must have. */
-export type SearchTerm = { readonly anyOf: readonly string[]; readonly isBeginning: boolean };
+/**
+ * A group of marks or words, one of which a call must have. `start`: it may be the beginning of a word. `either`: it is a
+ * whole word if any call has that word, and the beginning of a word otherwise. A frequent word is then found at once.
+ */
+export type SearchTerm = { readonly anyOf: readonly string[]; readonly as: 'whole' | 'start' | 'either' };
+
+/** Decides about terms that may be either. `has`: does any call have this word? */
+export async function settleTerms(
+  terms: readonly SearchTerm[],
+  has: (word: string) => Awaitable<boolean>,
+): Promise<readonly SearchTerm[]> {
+  return Promise.all(
+    terms.map(async (term) =>
+      term.as === 'either' ? { ...term, as: (await has(term.anyOf[0] ?? '')) ? 'whole' : 'start' } : term,
+    ),
+  );
+}
 
 /**
  * Everything the index of a store must find for a query with `text` or `idStart`. Undefined if nothing can match; empty if
@@ -59,10 +75,12 @@ export function toIndexTerms(query: CallQuery): readonly SearchTerm[] | undefine
   const terms = search === undefined ? [] : toSearchTerms(search);
   if (terms.some(({ anyOf }) => anyOf.length === 0)) return undefined;
   const exact = (scope: 's' | 't' | 'u', name: string | undefined): readonly SearchTerm[] =>
-    name === undefined ? [] : [{ anyOf: [scopeMark(scope, name)], isBeginning: false }];
+    name === undefined ? [] : [{ anyOf: [scopeMark(scope, name)], as: 'whole' }];
   return [
     ...terms,
-    ...(query.idStart === undefined ? [] : [{ anyOf: [scopeMark('i', query.idStart)], isBeginning: true }]),
+    ...(query.idStart === undefined
+      ? []
+      : [{ anyOf: [scopeMark('i', query.idStart)], as: 'start' as const }]),
     ...exact('s', query.sessionId),
     ...exact('t', query.toolName),
     ...exact('u', query.userId),
@@ -72,11 +90,11 @@ export function toIndexTerms(query: CallQuery): readonly SearchTerm[] | undefine
 /** What the index of a store must find. `!=` cannot be found by an index: see `matchesConditions`. */
 export function toSearchTerms({ words, beginning, conditions }: CallSearch): readonly SearchTerm[] {
   return [
-    ...words.map((word) => ({ anyOf: [word], isBeginning: false })),
-    ...(beginning === undefined ? [] : [{ anyOf: [beginning], isBeginning: true }]),
+    ...words.map((word) => ({ anyOf: [word], as: 'whole' as const })),
+    ...(beginning === undefined ? [] : [{ anyOf: [beginning], as: 'either' as const }]),
     ...conditions.flatMap((condition) => {
       const anyOf = marksOf(condition);
-      return anyOf === undefined ? [] : [{ anyOf, isBeginning: false }];
+      return anyOf === undefined ? [] : [{ anyOf, as: 'whole' as const }];
     }),
   ];
 }
@@ -140,10 +158,10 @@ function isSame(value: JsonValue, asked: string): boolean {
 const numberOf = (text: string): number | undefined =>
   text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
 
-/** Does a set of words meet the search? Used by stores without an index. */
-export const matchesWords = (words: ReadonlySet<string>, search: CallSearch): boolean =>
-  toSearchTerms(search).every(({ anyOf, isBeginning }) =>
+/** Does a set of words meet the terms? Used by stores without an index. A term that may be either is taken as a start. */
+export const meetsTerms = (words: ReadonlySet<string>, terms: readonly SearchTerm[]): boolean =>
+  terms.every(({ anyOf, as }) =>
     anyOf.some(
-      (term) => words.has(term) || (isBeginning && [...words].some((word) => word.startsWith(term))),
+      (term) => words.has(term) || (as !== 'whole' && [...words].some((word) => word.startsWith(term))),
     ),
   );

@@ -1,7 +1,13 @@
 /** Does a call match a query? Used by stores without an index and by tails. */
 import type { JsonValue } from '../base/json.ts';
 import type { CallQuery, CallSummary } from './call-query.ts';
-import { isEmptySearch, matchesConditions, matchesWords, parseCallSearch } from './call-search.ts';
+import {
+  isEmptySearch,
+  matchesConditions,
+  meetsTerms,
+  parseCallSearch,
+  toSearchTerms,
+} from './call-search.ts';
 import { toCallWords } from './call-words.ts';
 
 /** All fields of the query except the words of `text`: see `matchesText`. */
@@ -20,11 +26,15 @@ export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
   (query.text === undefined || matchesConditions(call.args, parseCallSearch(query.text).conditions));
 
 /** Does a call have the words that a query asks for? `output`: as stored. */
-export function matchesText(call: CallSummary, output: JsonValue | undefined, { text }: CallQuery): boolean {
+export const matchesText = (
+  call: CallSummary,
+  output: JsonValue | undefined,
+  { text }: CallQuery,
+): boolean => {
   if (text === undefined) return true;
   const search = parseCallSearch(text);
-  return !isEmptySearch(search) && matchesWords(toCallWords(call, output), search);
-}
+  return !isEmptySearch(search) && meetsTerms(toCallWords(call, output), toSearchTerms(search));
+};
 
 const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
   asked === undefined || asked === found;

@@ -1,5 +1,5 @@
 /**
- * Tells the frame that a page has heard of a change, so that the counts in the navigation agree with the list beside them.
+ * Tells the frame that a page has heard of a change, so that the counts in the navigation agree with the lists.
  * The frame has no connection of its own: a browser allows few per server.
  */
 import { useEffect, useRef } from 'react';

@@ -34,7 +34,8 @@ export type CallFilters = SpanQuery & {
   readonly unresolved?: boolean;
   /**
    * Words in ids, tool, user, code, message, arguments and output, and conditions on arguments such as
-   * `args.cents>1000`. All must match; the last word may be the beginning of one.
+   * `args.cents>1000`. All must match. The last word may be the
+   * beginning of a word, if no call has it as a whole word.
    */
   readonly search?: SearchText;
 };

@@ -4,31 +4,53 @@ import type { CallEvent } from '../../call/event.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import { hasText, matchesCall, matchesText } from '../../ledger/match-call.ts';
+import type { SearchTerm } from '../../ledger/call-search.ts';
+import { meetsTerms, toIndexTerms } from '../../ledger/call-search.ts';
+import { toCallWords } from '../../ledger/call-words.ts';
+import { hasText, matchesCall } from '../../ledger/match-call.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { MemoryCall, MemorySession } from './memory-session.ts';
 
-export function queryCalls(sessions: Iterable<MemorySession>, query: CallQuery): Page<CallSummary> {
+export function queryCalls(stored: Iterable<MemorySession>, query: CallQuery): Page<CallSummary> {
+  const sessions = [...stored];
   const found: [CallSummary, PageCursor][] = [];
+  const isSearch = query.text !== undefined || query.idStart !== undefined;
+  const terms = isSearch ? settle(toIndexTerms(query), sessions) : [];
+  if (terms === undefined) return { rows: [], next: undefined };
   for (const { sessionId, calls } of sessions) {
     if (query.sessionId !== undefined && query.sessionId !== sessionId) continue;
     for (const call of calls.values()) {
       const folded = fold(call);
       if (folded === undefined) continue;
       const summary = toCallSummary(folded);
-      if (matchesCall(summary, query) && matchesText(summary, outputOf(folded), query))
-        found.push([summary, [summary.requestedAt, call.position]]);
+      if (!matchesCall(summary, query)) continue;
+      if (isSearch && !meetsTerms(toCallWords(summary, outputOf(folded)), terms)) continue;
+      found.push([summary, [summary.requestedAt, call.position]]);
     }
   }
-  return toPage(
-    found,
-    query,
-    query.text === undefined && query.idStart === undefined ? compare : compareAppended,
+  return toPage(found, query, isSearch ? compareAppended : compare);
+}
+
+/** Decides about terms that may be a whole word or a beginning, as stores with an index do. */
+function settle(
+  terms: readonly SearchTerm[] | undefined,
+  sessions: readonly MemorySession[],
+): readonly SearchTerm[] | undefined {
+  return terms?.map((term) =>
+    term.as === 'either'
+      ? { ...term, as: sessions.some((session) => hasWord(session, term.anyOf[0] ?? '')) ? 'whole' : 'start' }
+      : term,
   );
 }
+
+const hasWord = ({ calls }: MemorySession, word: string): boolean =>
+  [...calls.values()].some((call) => {
+    const folded = fold(call);
+    return folded !== undefined && toCallWords(toCallSummary(folded), outputOf(folded)).has(word);
+  });
 
 export function* summarizeCalls(sessions: Iterable<MemorySession>): Generator<CallSummary, void> {
   for (const { calls } of sessions)

@@ -2,6 +2,7 @@
 import type { CallQuery, CallSummary, Page } from '../../ledger/call-query.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { matchesCall } from '../../ledger/match-call.ts';
+import { settleTerms } from '../../ledger/call-search.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import type { CallRow } from './call-row.ts';
 import { rowToCallSummary } from './call-row.ts';
@@ -12,10 +13,7 @@ const widestBatch = 4_000;
 /** A `tsquery`. Words and marks have neither quotation marks nor backslashes. */
 const toWordQuery = (terms: readonly SearchTerm[]): string =>
   terms
-    .map(
-      ({ anyOf, isBeginning }) =>
-        `(${anyOf.map((word) => `'${word}'${isBeginning ? ':*' : ''}`).join(' | ')})`,
-    )
+    .map(({ anyOf, as }) => `(${anyOf.map((word) => `'${word}'${as === 'whole' ? '' : ':*'}`).join(' | ')})`)
     .join(' & ');
 
 export async function searchWords(
@@ -23,7 +21,14 @@ export async function searchWords(
   terms: readonly SearchTerm[],
   query: CallQuery,
 ): Promise<Page<CallSummary>> {
-  const words = toWordQuery(terms);
+  const words = toWordQuery(
+    await settleTerms(terms, async (word) => {
+      const found = await pool.read('SELECT 1 FROM @read_words WHERE words @@ $1::tsquery LIMIT 1', [
+        `'${word}'`,
+      ]);
+      return found.length > 0;
+    }),
+  );
   const limit = clampPageLimit(query.limit);
   const found: CallRow[] = [];
   let before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(query.cursor)[1];

@@ -1,7 +1,7 @@
 /** Queries the read tables, one page at a time. A long search yields to other work. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
-import { toIndexTerms } from '../../ledger/call-search.ts';
+import { settleTerms, toIndexTerms } from '../../ledger/call-search.ts';
 import { matchesCall } from '../../ledger/match-call.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
@@ -184,7 +184,12 @@ export class CallTable {
   async #searchWords(query: CallQuery): Promise<Page<CallSummary>> {
     const terms = toIndexTerms(query);
     if (terms === undefined) return { rows: [], next: undefined };
-    const match = toMatch(terms);
+    const match = toMatch(
+      await settleTerms(terms, (word) => {
+        const has = this.#prepare('SELECT 1 FROM words WHERE words MATCH ? LIMIT 1');
+        return has.get(`"${word}"`) !== undefined;
+      }),
+    );
     const limit = clampPageLimit(query.limit);
     const found: CallRow[] = [];
     let before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(query.cursor)[1];

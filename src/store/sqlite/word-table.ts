@@ -67,8 +67,5 @@ export class WordTable {
 /** The expression for `MATCH`. */
 export const toMatch = (terms: readonly SearchTerm[]): string =>
   terms
-    .map(
-      ({ anyOf, isBeginning }) =>
-        `(${anyOf.map((word) => `"${word}"${isBeginning ? '*' : ''}`).join(' OR ')})`,
-    )
+    .map(({ anyOf, as }) => `(${anyOf.map((word) => `"${word}"${as === 'whole' ? '' : '*'}`).join(' OR ')})`)
     .join(' AND ');

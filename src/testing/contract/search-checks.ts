@@ -42,7 +42,12 @@ const calls: readonly (readonly [
       sessionId: 'ticket-42',
       userId: 'omar',
       toolName: 'send_mail',
-      input: { to: 'ada@example.com', cents: -5, odd: 'it\'s "quoted" \\ & | ! ( ) : * % <b>' },
+      input: {
+        to: 'ada@example.com',
+        cents: -5,
+        loaf: 'ryebread',
+        odd: 'it\'s "quoted" \\ & | ! ( ) : * % <b>',
+      },
       output: null,
     },
   ],
@@ -71,6 +76,8 @@ export const searchChecks: readonly Check[] = [
         [{ text: 'byr ' }, []], // a complete word
         [{ text: 'yron' }, []],
         [{ text: 'ada' }, ['third', 'first']],
+        [{ text: 'sen' }, ['third']],
+        [{ text: 'rye' }, ['first']], // not "ryebread": a call has the whole word
         [{ text: 'ada example' }, ['third']],
         [{ text: 'rye' }, ['first']],
         [{ text: 'r/7' }, ['first']],
