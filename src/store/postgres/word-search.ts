@@ -34,13 +34,7 @@ export async function searchWords(
   let before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(query.cursor)[1];
   let batch = Math.min(limit * 2 + 1, widestBatch);
   for (let scanned = 0; ; batch = Math.min(batch * 2, widestBatch)) {
-    const rows = await pool.read<CallRow>(
-      `SELECT c.* FROM (SELECT position, session_id, call_id FROM @read_words
-         WHERE ${words === '' ? '$1::text = $1' : 'words @@ $1::tsquery'} AND position < $2::bigint
-         ORDER BY position DESC LIMIT ${batch}) w JOIN @read_calls c USING (session_id, call_id)
-       ORDER BY c.position DESC`,
-      [words, before],
-    );
+    const rows = await readBatch(pool, words, before, batch);
     for (const row of rows) {
       if (!matchesCall(rowToCallSummary(row), query)) continue;
       if (found.push(row) > limit) {
@@ -59,4 +53,38 @@ export async function searchWords(
     if (query.scan !== undefined && scanned >= query.scan)
       return { rows: found.map(rowToCallSummary), next: toCursor([end.requested_at, end.position]) };
   }
+}
+
+/** The newest calls that are looked at one by one, before the index is asked. */
+const lookedAt = 2_000;
+
+/**
+ * The newest calls with these words. The planner cannot tell a frequent combination of words from a rare one. It would read
+ * every call for a rare one, or sort every match of a frequent one. So a frequent one is found among the newest calls. The
+ * index is asked only if these are not enough. The sum keeps the planner from reading by position then.
+ */
+async function readBatch(
+  pool: PgPool,
+  words: string,
+  before: number,
+  batch: number,
+): Promise<readonly CallRow[]> {
+  const read = (inner: string, values: readonly (string | number)[]): Promise<readonly CallRow[]> =>
+    pool.read<CallRow>(
+      `SELECT c.* FROM (${inner}) w JOIN @read_calls c USING (session_id, call_id) ORDER BY c.position DESC`,
+      values,
+    );
+  const newest = `SELECT * FROM @read_words WHERE position < $1::bigint ORDER BY position DESC`;
+  if (words === '') return read(`${newest} LIMIT ${batch}`, [before]);
+  const near = await read(
+    `SELECT * FROM (${newest} LIMIT ${Math.max(lookedAt, batch)}) n WHERE words @@ $2::tsquery
+     ORDER BY position DESC LIMIT ${batch}`,
+    [before, words],
+  );
+  if (near.length === batch) return near;
+  return read(
+    `SELECT * FROM @read_words WHERE words @@ $2::tsquery AND position < $1::bigint
+     ORDER BY position + 0 DESC LIMIT ${batch}`,
+    [before, words],
+  );
 }
