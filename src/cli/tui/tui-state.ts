@@ -92,7 +92,7 @@ function pressInList(state: TuiState, key: Key): Pressed {
     case 'enter': {
       const view = tab === 'inbox' ? waiting[selected] : undefined;
       if (view === undefined) return { state };
-      return { state: { ...say(state, ''), open: openQuestion(view) } };
+      return { state: { ...say(state, ''), open: showQuestion(view) } };
     }
     case 'text':
       if (key.text === 'q') return { state, action: { type: 'quit' } };
@@ -187,7 +187,7 @@ function pressWhileDenying(state: TuiState, open: OpenQuestion, reason: string, 
 
 const longestReason = 2_000;
 
-export const openQuestion = (view: ConfirmationView): OpenQuestion => ({
+const showQuestion = (view: ConfirmationView): OpenQuestion => ({
   view,
   top: 0,
   isRead: false,
