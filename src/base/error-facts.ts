@@ -61,6 +61,10 @@ export type ErrorFacts = {
     readonly confirmationId?: string;
     readonly found?: string;
     readonly expected?: string;
+    /** Problems of edited arguments, as JSON: path and message. */
+    readonly issues?: string;
+    /** The rule that blocks edited arguments. */
+    readonly ruleId?: string;
   };
   readonly 'confirmation.expired': { readonly confirmationId: string; readonly callId?: string };
   readonly 'confirmation.forbidden': {

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, parseJson } from '../base/json.ts';
-import { prettyJson } from '../view/pretty-json.ts';
+import { editableJson } from '../view/pretty-json.ts';
 import type { ToolCallView } from '../view/tool-call-view.ts';
 import { ShownText } from './shown-text.tsx';
 import type { Consent, HowRead } from './use-consent.ts';
@@ -148,13 +148,7 @@ function AnswerField({
 const focusOnMount = (element: HTMLElement | null): void => element?.focus();
 
 /** The text as shown, with JSON escapes for invisible characters. Sent back unchanged, it is the same value. */
-const editedText = (input: JsonValue | undefined): string =>
-  input === undefined
-    ? ''
-    : typeof input === 'string'
-      ? JSON.stringify(input)
-      : // Longer runs of spaces would push the rest out of view.
-        prettyJson(input).replaceAll(/(?<=\S) {8,}/g, (run) => '\\u0020'.repeat(run.length));
+const editedText = (input: JsonValue | undefined): string => (input === undefined ? '' : editableJson(input));
 
 /** Sends the answer, or returns the reason why it cannot be sent. */
 function answer(kind: AnswerKind, text: string, consent: Consent, howRead: HowRead): string | undefined {

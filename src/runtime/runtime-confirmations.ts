@@ -1,4 +1,5 @@
 /** `runtime.confirmations`: the questions that held calls put to people, and the answers. */
+import type { JsonObject } from '../base/json.ts';
 import type { Page } from '../ledger/call-query.ts';
 import type { ConfirmationQuery } from '../ledger/confirmation-query.ts';
 import { orUnavailable } from './host/ledger-trouble.ts';
@@ -10,6 +11,8 @@ import { decideByToken, makeDecisionToken, whyNotByToken } from './people/decisi
 import type { Asked } from './people/list-confirmations.ts';
 import { listConfirmations, listQuestionsFor } from './people/list-confirmations.ts';
 import { remindOf } from './people/remind.ts';
+import type { EditTrial } from './people/try-edit.ts';
+import { tryEdit } from './people/try-edit.ts';
 import type { RuntimeCore } from './runtime-core.ts';
 
 /** The questions of held calls. */
@@ -23,6 +26,11 @@ export interface RuntimeConfirmations {
   ): Promise<Page<ConfirmationView>>;
   /** Decides about a held call. The first decision counts; a second one is refused with the name of the first person. */
   decide(confirmationId: string, decision: PersonDecision): Promise<ConfirmationView>;
+  /**
+   * Tries edited arguments without deciding: do they fit the schema, and do rules let them run? An edit that does not is
+   * refused by `decide` too, and the question stays open.
+   */
+  tryEdit(confirmationId: string, edited: JsonObject): Promise<EditTrial>;
   /**
    * Makes the token of a decision link: signed text that decides one question, for a link or a message. It is bound to
    * the input and the preview as they are shown now. It ends at its time, or when the question is decided.
@@ -52,6 +60,7 @@ export function createRuntimeConfirmations(state: RuntimeCore): RuntimeConfirmat
     list: (query = {}) => orUnavailable(listConfirmations(engine, query)),
     listFor: (person, query = {}) => orUnavailable(listQuestionsFor(engine, person, query)),
     decide: (confirmationId, decision) => orUnavailable(decideConfirmation(state, confirmationId, decision)),
+    tryEdit: (confirmationId, edited) => orUnavailable(tryEdit(engine, confirmationId, edited)),
     link: (confirmationId, options) => orUnavailable(makeDecisionToken(engine, confirmationId, options)),
     decideByLink: (token, use) => orUnavailable(decideByToken(state, token, use)),
     whyNotByLink: (token, use) => orUnavailable(whyNotByToken(engine, token, use)),

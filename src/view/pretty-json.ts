@@ -19,3 +19,9 @@ export const deepestIndent = 24;
 
 /** `JSON.stringify` escapes lone surrogates; `escapeJson` escapes the other invisible characters. */
 const quote = (text: string): string => escapeJson(JSON.stringify(text));
+
+/** The text for a field that a person edits. Longer runs of spaces are escaped: they would push the rest out of view. */
+export const editableJson = (value: JsonValue): string =>
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : prettyJson(value).replaceAll(/(?<=\S) {8,}/g, (run) => '\\u0020'.repeat(run.length));

@@ -156,14 +156,29 @@ describe('a held call', () => {
     const sent = decisionsSent(visitor.page);
     await open(visitor, held);
     await button(visitor.page, 'Edit…').click();
-    const field = visitor.page.getByLabel('Arguments to run with instead');
-    await field.fill('{"order": "A-7", "cents": ');
+    // The form comes from the schema. What does not fit is said beside its field.
+    const order = visitor.page.getByLabel('order');
+    const cents = visitor.page.getByLabel('cents');
+    await order.fill('A-7');
+    await cents.fill('');
+    await button(visitor.page, 'Run with these').click();
+    await expect.poll(() => cents.getAttribute('aria-invalid')).toBe('true');
+    expect(sent).toEqual([]);
+    // A rule that blocks the edit is found before it is sent, and the question stays open with what was typed.
+    await cents.fill('60000');
     await button(visitor.page, 'Run with these').click();
     await expect
       .poll(() => question(visitor.page).getByRole('alert').textContent())
-      .toContain('Invalid JSON');
+      .toContain('A refund of 60000 cents is for the office.');
     expect(sent).toEqual([]);
-    await field.fill('{"order": "A-7", "cents": 100}');
+    expect(await decisionsIn(held)).toEqual([]);
+    expect([await order.inputValue(), await cents.inputValue()]).toEqual(['A-7', '60000']);
+    expect(await findBarriers(visitor.page)).toEqual([]);
+    // Another person sees that it is still open.
+    const other = await visit();
+    await open(other, held);
+    await button(other.page, 'Approve').waitFor();
+    await cents.fill('100');
     // The other approve button would run the requested arguments, not the edited ones.
     await button(visitor.page, 'Approve').click({ force: true });
     expect(await button(visitor.page, 'Approve').getAttribute('aria-disabled')).toBe('true');

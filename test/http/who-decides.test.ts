@@ -60,6 +60,8 @@ const doors: Readonly<Record<string, string>> = {
   'POST /v1/sessions/{sessionId}/calls/{callId}/undo': 'operator',
   'POST /v1/confirmations/{confirmationId}/decision': 'approver',
   'POST /v1/confirmations/{confirmationId}/link': 'approver',
+  // Decides nothing.
+  'POST /v1/confirmations/{confirmationId}/try': 'approver',
   'POST /v1/decisions/read': 'anyone',
   'POST /v1/decisions': 'anyone',
   'POST /v1/grants': 'approver',

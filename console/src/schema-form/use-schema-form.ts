@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { isJsonObject, parseJson } from '../../../src/base/json.ts';
-import { prettyJson } from '../../../src/view/pretty-json.ts';
+import { editableJson } from '../../../src/view/pretty-json.ts';
 import type { FieldProblem, FormDraft } from './form-draft.ts';
 import { readFormDraft, toDraft } from './form-draft.ts';
 import type { FormField } from './form-field.ts';
@@ -36,7 +36,7 @@ export function useSchemaForm(schema: JsonObject | undefined, initial: JsonObjec
   const [began] = useState(initial);
   const [way, setWay] = useState<'fields' | 'json'>('fields');
   const [draft, setDraft] = useState<FormDraft>();
-  const [text, setText] = useState(() => prettyJson(initial));
+  const [text, setText] = useState(() => editableJson(initial));
   const shown = draft ?? (field === undefined ? { kind: 'json', text } : toDraft(field, began));
   const asJson = way === 'json' || field === undefined;
   const reading = asJson ? readObject(text) : readFields(field, shown);
@@ -50,7 +50,7 @@ export function useSchemaForm(schema: JsonObject | undefined, initial: JsonObjec
     changeDraft: setDraft,
     changeText: setText,
     switchTo: (next) => {
-      if (next === 'json' && reading.ok) setText(prettyJson(reading.value));
+      if (next === 'json' && reading.ok) setText(editableJson(reading.value));
       if (next === 'fields') {
         if (!reading.ok || field === undefined) return;
         setDraft(toDraft(field, reading.value));

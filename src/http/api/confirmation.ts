@@ -59,6 +59,23 @@ type DecisionTerms = {
   readonly notReadToEnd?: boolean;
 };
 
+/** `POST /v1/confirmations/{confirmationId}/try`: arguments to try before an edit is sent. */
+export type EditToTry = { readonly arguments: JsonObject };
+/** Trying decides nothing and records nothing. Hooks, limits and sandboxes are asked only when the call runs. */
+export type TriedEdit =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Problems of single arguments. */
+      readonly problems: readonly {
+        readonly path: readonly (string | Integer)[];
+        readonly message: string;
+      }[];
+      /** The rule that blocks the arguments. */
+      readonly ruleId: string | undefined;
+    };
+
 /** `POST /v1/confirmations/{confirmationId}/link`. */
 export type NewDecisionLink = {
   /** The one person who may use the link: you vouch for them. Without a name, decisions are recorded as made by your link. */

@@ -43,6 +43,19 @@ export const confirmationRoutes: readonly Route[] = [
   }),
   defineRoute({
     method: 'POST',
+    path: `${path}/try`,
+    access: 'approver',
+    summary: 'Tries edited arguments against the schema and the rules. It decides and records nothing.',
+    body: 'EditToTry',
+    answer: 'TriedEdit',
+    size: 'judged',
+    async handle({ service, params, body }) {
+      await refuseLargeQuestion(service, params.confirmationId);
+      return service.runtime.confirmations.tryEdit(params.confirmationId, body.arguments);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
     path: `${path}/link`,
     access: 'approver',
     summary: 'Makes a link that decides this confirmation as it is shown now.',

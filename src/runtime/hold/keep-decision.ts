@@ -1,14 +1,11 @@
 /** Stores a person's decision: one append, which fails if another process has changed the call. */
 import { QuittanceError } from '../../base/error.ts';
-import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { isJsonObject, toJson } from '../../base/json.ts';
-import { createKnownSecrets, shortestEchoed } from '../../base/known-secrets.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
-import { acceptedInputOf } from '../../call/call.ts';
 import { hidesInput } from '../../call/hides-input.ts';
 import type { Command } from '../../call/command.ts';
 import { decide } from '../../call/decide.ts';
-import type { ArtifactArgument, DecidedBy, DirectIdentity, InputForm } from '../../call/event.ts';
+import type { DecidedBy, DirectIdentity } from '../../call/event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
 import type { SessionBounds } from '../../call/session-bounds.ts';
@@ -16,21 +13,15 @@ import { hasPolicy } from '../../call/quorum.ts';
 import { completes } from '../../call/why-not-approver.ts';
 import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal.ts';
 import { cutText } from '../../base/cut-text.ts';
-import { acceptInput } from '../accept/accept-input.ts';
 import type { Acting } from '../host/acting.ts';
 import { approverOf } from '../host/approver.ts';
 import { grantOf } from '../grants/draft-grant.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
 import { approvalsOf } from '../rules/ask-workflows.ts';
-import { formatIssues } from '../../tool/format-issues.ts';
-import { maskedPaths } from '../input/collect-hidden.ts';
-import type { KeptInput } from '../input/kept-input.ts';
-import { keepInput } from '../input/kept-input.ts';
+import { hiddenCleaner } from './hidden-cleaner.ts';
+import { readEdit } from './read-edit.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
-import { sealContext, toPayload } from '../state/seal-input.ts';
-import { readExecuted, secretsOf } from '../take-over/take-over.ts';
-import { unmaskEdit } from '../accept/unmask-edit.ts';
 
 /** A decision about a held call. */
 export type PersonDecision = {
@@ -210,64 +201,5 @@ async function cleanerFor(
   const { redactor } = engine;
   const isSilent = decision.reason === undefined && decision.decision !== 'respond';
   if (isSilent || !hidesInput(call)) return (text) => redactor.text(text);
-  const known = createKnownSecrets(secretsOf(engine, call, await readExecuted(engine, call)), shortestEchoed);
-  return (text) => known.text(redactor.text(text));
-}
-
-type Edit = {
-  readonly input: KeptInput;
-  /**
-   * Undefined if this process does not have the tool. The process that runs the call then applies its schema
-   * to the edit.
-   */
-  readonly form: InputForm | undefined;
-  /** The person's arguments, if the schema changed them. */
-  readonly accepted: JsonObject | undefined;
-  readonly artifacts: readonly ArtifactArgument[];
-  readonly sealed: string | undefined;
-};
-
-/**
- * The edited arguments in their stored form. If this process has the tool, they must match its schema without
- * coercion, and the schema's result is what was approved.
- */
-async function readEdit(engine: Engine, call: Call, given: JsonObject): Promise<Edit> {
-  const read = toJson(given, { refuseUnsafeIntegers: true });
-  if (!read.ok || !isJsonObject(read.value))
-    throw new QuittanceError('config.invalid', 'The edited arguments must be an object that JSON can hold.');
-  const wanted = await unmaskEdit(engine, call, read.value);
-  if (engine.undoToolFor(call.toolName, undefined) !== undefined)
-    throw new QuittanceError(
-      'config.invalid',
-      'The arguments of an undo cannot be edited: it must reverse the original call exactly.',
-      { callId: call.callId },
-    );
-  const tool = engine.tools.get(call.toolName);
-  // A process without the tool does not know what the tool hides, but values hidden before stay hidden.
-  const hide = [
-    ...new Set([...call.hidden, ...maskedPaths(acceptedInputOf(call)), ...maskedPaths(call.effectiveInput)]),
-  ];
-  const paths = [...(tool?.redact?.input ?? []), ...hide];
-  const kept = keepInput(wanted, paths, engine.redactor, engine.seal);
-  const context = sealContext(call.sessionId, call.callId);
-  const seal = ({ hidden }: KeptInput, payload: JsonValue): string | undefined =>
-    hidden.length === 0 ? undefined : engine.seal.seal(JSON.stringify(payload), context);
-  if (tool === undefined)
-    return { input: kept, form: undefined, accepted: undefined, artifacts: [], sealed: seal(kept, wanted) };
-  const place = { engine, tool, sessionId: call.sessionId, hide };
-  const fit = await acceptInput(place, { input: wanted, kept }, wanted, false);
-  if (!fit.ok)
-    throw new QuittanceError(
-      'confirmation.mismatch',
-      `The edited arguments do not fit the schema of "${call.toolName}": ${formatIssues(fit.issues)}`,
-      { callId: call.callId },
-    );
-  const { effective, effectiveInput, form, artifacts } = fit.prepared;
-  return {
-    input: effective,
-    form,
-    accepted: effectiveInput === wanted ? undefined : (kept.kept as JsonObject), // redacting an object gives an object
-    artifacts,
-    sealed: seal(effective, toPayload(fit.prepared, undefined)),
-  };
+  return hiddenCleaner(engine, call);
 }

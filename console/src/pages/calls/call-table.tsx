@@ -34,7 +34,8 @@ const columns: readonly { readonly name: string; readonly isNumber?: true; reado
   { name: 'Age', isNumber: true, hint: 'Time since the request' },
 ];
 
-const rowPixels = 36;
+/** On a phone, rows are cards of three lines. */
+const rowPixels = window.matchMedia('(max-width: 40rem)').matches ? 84 : 36;
 /** The next page is requested this many rows before the end. */
 const ahead = 30;
 

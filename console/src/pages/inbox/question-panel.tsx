@@ -17,7 +17,9 @@ import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { useMe } from '../../api/use-me.ts';
 import { LedgerName } from '../../ui/ledger-switch.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
+import { ApproveButton } from './approve-button.tsx';
 import { Countdown } from './countdown.tsx';
+import { EditForm } from './edit-form.tsx';
 import { WhyAsked } from './why-asked.tsx';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 
@@ -61,7 +63,16 @@ export function QuestionPanel({ call, consent, children, beforeAnswers }: Props)
       <ApprovalProgress confirmation={confirmation} />
       <QuestionSubject call={call} />
       {!confirmation.isComplete && <IncompleteWarning id={whyNot} />}
-      {form !== undefined && !isBusy && (
+      {form === 'edit' && (
+        <EditForm
+          call={call}
+          consent={consent}
+          isStill={gate.isTextStill}
+          howRead={gate.howRead}
+          onClose={close}
+        />
+      )}
+      {form !== undefined && form !== 'edit' && !isBusy && (
         <AnswerForm
           key={form}
           kind={form}
@@ -172,21 +183,16 @@ function AnswerButtons(props: AnswerButtonsProps): ReactNode {
   return (
     <div className="actions" role="group" aria-label="Answer">
       {answers.includes('approve') && (
-        <button
-          type="button"
-          className="primary"
-          ref={gate.approval}
+        <ApproveButton
+          // A changed question starts unarmed.
+          key={`${consent.confirmation.inputDigest ?? ''} ${consent.confirmation.revision ?? ''}`}
+          buttonRef={gate.approval}
           // Approving while a form is open would discard the user's edit.
-          aria-disabled={consent.status !== 'ready' || !gate.mayRun || form !== undefined}
-          aria-describedby={gate.mayRun ? undefined : describedBy}
+          isReady={consent.status === 'ready' && gate.mayRun && form === undefined}
+          describedBy={gate.mayRun ? undefined : describedBy}
           title={form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel the open form first'}
-          onClick={({ detail }) => {
-            // The second click of a double click was meant for the previous content.
-            if (detail <= 1 && form === undefined && gate.mayRun) gate.approve();
-          }}
-        >
-          Approve
-        </button>
+          onApprove={gate.approve}
+        />
       )}
       {openers
         .filter(({ kind }) => answers.includes(kind))

@@ -1,0 +1,142 @@
+/**
+ * Other arguments for a held call, in a form made from the tool's schema. The server tries them before they are sent: a
+ * problem is shown beside its field, what was typed stays, and the question stays open.
+ */
+import type { ReactNode, SubmitEvent } from 'react';
+import { useState } from 'react';
+import type { JsonObject } from '../../../../src/base/json.ts';
+import { isJsonObject } from '../../../../src/base/json.ts';
+import type { TriedEdit } from '../../../../src/http/api/confirmation.ts';
+import type { ToolDetail } from '../../../../src/http/api/tool.ts';
+import type { Consent, HowRead } from '../../../../src/react/use-consent.ts';
+import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
+import type { ApiError } from '../../api/client.ts';
+import { pathOf, send } from '../../api/client.ts';
+import { toApiError, useAnswer } from '../../api/use-answer.ts';
+import { SchemaForm } from '../../schema-form/schema-form.tsx';
+import { useSchemaForm } from '../../schema-form/use-schema-form.ts';
+import { editableJson } from '../../../../src/view/pretty-json.ts';
+import { ForeignText } from '../../ui/foreign-text.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { RuleLink } from '../../ui/rule-link.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+
+type Props = {
+  readonly call: ToolCallView;
+  readonly consent: Consent;
+  /** Has the shown text stayed the same for a moment? */
+  readonly isStill: () => boolean;
+  readonly howRead: HowRead;
+  readonly onClose: () => void;
+};
+
+export function EditForm(props: Props): ReactNode {
+  const { call } = props;
+  const base = call.acceptedInput ?? call.input;
+  const input = isJsonObject(base) ? base : {};
+  // A field would not show invisible characters, and could not hold the mask of a number. JSON text can.
+  const isPlain = call.hidden.length === 0 && editableJson(input) === JSON.stringify(input, undefined, 2);
+  const { data, error } = useAnswer<ToolDetail>(isPlain ? pathOf('tools', call.toolName) : undefined);
+  if (isPlain && data === undefined && error === undefined) return <Skeleton rows={4} />;
+  return <Fields {...props} input={input} schema={data?.schema} />;
+}
+
+function Fields({
+  consent,
+  isStill,
+  howRead,
+  onClose,
+  input,
+  schema,
+}: Props & { readonly input: JsonObject; readonly schema: JsonObject | undefined }): ReactNode {
+  const form = useSchemaForm(schema, input);
+  const [wasSent, setSent] = useState(false);
+  const { trial, error, isTrying, run } = useTrial(consent.confirmation.confirmationId);
+  const key = form.reading.ok ? JSON.stringify(form.reading.value) : undefined;
+  // Problems that the server found are about the arguments it was sent.
+  const refused = trial?.answer.ok === false && trial.of === key ? trial.answer : undefined;
+  const isBusy = isTrying || consent.status !== 'ready';
+  const submit = (event: SubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    setSent(true);
+    const { reading } = form;
+    if (!reading.ok || isBusy) return;
+    run(reading.value, () => {
+      if (isStill()) consent.edit(reading.value, undefined, howRead);
+    });
+  };
+  return (
+    <form
+      className="edit-form"
+      aria-label="Edited arguments"
+      onSubmit={submit}
+      noValidate
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        onClose();
+      }}
+    >
+      <SchemaForm
+        form={form}
+        label="Arguments to run with instead"
+        problems={refused?.problems ?? []}
+        showsAll={wasSent}
+        disabled={isBusy}
+      />
+      {refused !== undefined && (
+        <div className="problem" role="alert">
+          <p>
+            <ForeignText text={refused.message} />
+          </p>
+          {refused.ruleId !== undefined && (
+            <p>
+              Rule <RuleLink ruleId={refused.ruleId} policyVersion={undefined} />
+            </p>
+          )}
+        </div>
+      )}
+      {error !== undefined && <Problem error={error} />}
+      <p className="muted">
+        A hidden value keeps its original if you leave its mask unchanged. The rules are asked before the edit
+        is sent.
+      </p>
+      <div className="actions">
+        <button type="submit" className="primary" aria-disabled={isBusy}>
+          {isTrying ? 'Trying…' : 'Run with these'}
+        </button>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Asks the server whether the arguments could run. Decides nothing. */
+function useTrial(confirmationId: string): {
+  readonly trial: { readonly of: string; readonly answer: TriedEdit } | undefined;
+  readonly error: ApiError | undefined;
+  readonly isTrying: boolean;
+  readonly run: (edited: JsonObject, onGood: () => void) => void;
+} {
+  const [trial, setTrial] = useState<{ readonly of: string; readonly answer: TriedEdit } | undefined>(
+    undefined,
+  );
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  const [isTrying, setTrying] = useState(false);
+  const run = (edited: JsonObject, onGood: () => void): void => {
+    setTrying(true);
+    setError(undefined);
+    send<TriedEdit>(pathOf('confirmations', confirmationId, 'try'), { arguments: edited })
+      .then(
+        (answer) => {
+          setTrial({ of: JSON.stringify(edited), answer });
+          if (answer.ok) onGood();
+        },
+        (reason: unknown) => setError(toApiError(reason)),
+      )
+      .finally(() => setTrying(false));
+  };
+  return { trial, error, isTrying, run };
+}
