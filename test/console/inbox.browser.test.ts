@@ -157,8 +157,8 @@ describe('a held call', () => {
     await open(visitor, held);
     await button(visitor.page, 'Edit…').click();
     // The form comes from the schema. What does not fit is said beside its field.
-    const order = visitor.page.getByLabel('order');
-    const cents = visitor.page.getByLabel('cents');
+    const order = visitor.page.locator('.edit-form').getByLabel('order');
+    const cents = visitor.page.locator('.edit-form').getByLabel('cents');
     await order.fill('A-7');
     await cents.fill('');
     await button(visitor.page, 'Run with these').click();

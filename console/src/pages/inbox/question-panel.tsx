@@ -63,25 +63,8 @@ export function QuestionPanel({ call, consent, children, beforeAnswers }: Props)
       <ApprovalProgress confirmation={confirmation} />
       <QuestionSubject call={call} />
       {!confirmation.isComplete && <IncompleteWarning id={whyNot} />}
-      {form === 'edit' && (
-        <EditForm
-          call={call}
-          consent={consent}
-          isStill={gate.isTextStill}
-          howRead={gate.howRead}
-          onClose={close}
-        />
-      )}
-      {form !== undefined && form !== 'edit' && !isBusy && (
-        <AnswerForm
-          key={form}
-          kind={form}
-          call={call}
-          consent={consent}
-          isStill={gate.isTextStill}
-          howRead={gate.howRead}
-          onClose={close}
-        />
+      {form !== undefined && (
+        <OpenForm kind={form} call={call} consent={consent} gate={gate} onClose={close} />
       )}
       {canAnswer && consent.canApprove && !gate.reading.isRead && (
         <UnreadNote id={unread} reading={gate.reading} isWaived={gate.isWaived} onWaive={gate.waive} />
@@ -126,6 +109,21 @@ export function QuestionPanel({ call, consent, children, beforeAnswers }: Props)
       </footer>
     </div>
   );
+}
+
+type OpenFormProps = {
+  readonly kind: AnswerKind;
+  readonly call: ToolCallView;
+  readonly consent: Consent;
+  readonly gate: ReadingGate;
+  readonly onClose: () => void;
+};
+
+/** The form of an answer. The one for an edit stays while it is sent: a refused edit can be corrected. */
+function OpenForm({ kind, call, consent, gate, onClose }: OpenFormProps): ReactNode {
+  const about = { call, consent, isStill: gate.isTextStill, howRead: gate.howRead, onClose };
+  if (kind === 'edit') return <EditForm {...about} />;
+  return consent.status === 'ready' && <AnswerForm key={kind} kind={kind} {...about} />;
 }
 
 /** The ledger that the answer counts in: an approval in production must not look like one in a test. */
