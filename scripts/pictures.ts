@@ -106,26 +106,34 @@ const pages = {
   review: `/servers/${step(shopId ?? '')}?tool=get_stock`,
   integrity: '/integrity',
 };
+const desktop = { width: 1280, height: 800 };
+const looks = [
+  { look: 'light', colorScheme: 'light', screen: desktop },
+  { look: 'dark', colorScheme: 'dark', screen: desktop },
+  { look: 'phone', colorScheme: 'light', screen: { width: 390, height: 844 } },
+] as const;
 const browser = await launchBrowser();
 try {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+  const page = await browser.newPage({ viewport: desktop });
   await page.goto(link);
   await page.getByRole('button', { name: /^Log in as/ }).click();
   // The login leads to the first page; a load that starts before it has arrived would be interrupted.
   await page.locator('main h1').waitFor();
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const { look, colorScheme, screen } of looks) {
     await page.emulateMedia({ colorScheme });
-    for (const [name, path] of Object.entries(pages)) {
+    await page.setViewportSize(screen);
+    for (const [name, address] of Object.entries(pages)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
-      await page.goto(url + path);
+      await page.goto(url + address);
       await page.locator('main h1').waitFor();
       await page.waitForTimeout(1_500);
       // A busy machine may still be loading the data of a page.
       const loading = page.locator('[aria-busy="true"]').first();
       await loading.waitFor({ state: 'detached', timeout: 60_000 });
       await page.waitForTimeout(500);
-      await page.screenshot({ path: join(root, `docs/images/console-${name}-${colorScheme}.png`) });
-      console.log(`docs/images/console-${name}-${colorScheme}.png`);
+      const path = `docs/images/console-${name}-${look}.png`;
+      await page.screenshot({ path: join(root, path) });
+      console.log(path);
     }
   }
 } finally {

@@ -33,6 +33,7 @@ describe('one line about a call', () => {
       elapsedMs: 5,
       costMicros: 10,
       userId: 'ada',
+      args: { name: 'Effective c' },
     });
   });
 

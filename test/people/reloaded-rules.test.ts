@@ -130,12 +130,18 @@ describe('edited arguments', () => {
     return { ...stage, asked };
   };
 
-  it('are judged by the rules of their tool: what those block does not run', async () => {
-    const { asked, ran } = await edit(20_000);
-    expect(await asked).toMatchObject({
-      reason: 'contract',
-      details: expect.stringContaining('Too much.') as string,
+  it('are judged by the rules of their tool: what those block is refused, and the question stays open', async () => {
+    const { runtime, turn, ran } = setDesk(rules);
+    const asked = turn.call(pay);
+    const { confirmationId, inputDigest } = await question(runtime);
+    const edited = { decision: 'edit', by: 'ada', inputDigest, arguments: { cents: 20_000 } } as const;
+    await expect(runtime.confirmations.decide(confirmationId, edited)).rejects.toMatchObject({
+      code: 'confirmation.mismatch',
+      message: expect.stringContaining('Too much.') as string,
     });
+    expect(await question(runtime)).toMatchObject({ confirmationId, status: 'pending' });
+    await runtime.confirmations.decide(confirmationId, no());
+    expect(await asked).toMatchObject({ code: 'confirmation.rejected' });
     expect(ran).toEqual([]);
   });
 

@@ -28,6 +28,16 @@ rules:
       message: 'Refund {args.cents} cents for order {args.order}?'
       tags: [money]
 
+  - id: ask-about-closed-books
+    type: pre
+    tool: export_report
+    when:
+      args.month: { starts_with: '2025-' }
+    then:
+      action: ask
+      message: 'Export the closed books of {args.month}?'
+      tags: [books]
+
   - id: internal-mail-only
     type: pre
     tool: send_mail

@@ -129,6 +129,11 @@ const errands: readonly Errand[] = [
     steps: (pick) => [{ name: 'delete_customer', arguments: { customer: pick(customers) } }],
   },
   {
+    title: 'figures of last year',
+    leaves: 'held',
+    steps: () => [{ name: 'export_report', arguments: { month: '2025-12' } }],
+  },
+  {
     title: 'a mistake of the model',
     steps: (pick) => [
       { name: 'refnd', arguments: { order: pick(orders), cents: 100 } },

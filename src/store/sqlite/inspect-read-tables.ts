@@ -9,6 +9,7 @@ import { Heads } from './heads.ts';
 import type { TableFinding } from './table-finding.ts';
 import { nameSome } from './name-some.ts';
 import { adviseRebuild } from './table-finding.ts';
+import { findChangedWords } from './compare-words.ts';
 import { Projection } from './projection.ts';
 import { createScratchTables } from './read-schema.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -63,6 +64,12 @@ export async function* inspectReadTables(
         ...say(message),
         ...placeOf(row, fresh, kept),
       }));
+    // Words of tables that lag behind cannot be copied and filled further. They are compared once the tables caught up.
+    if (kept !== tables) return;
+    yield* nameSome('the search index', findChangedWords(tables, fresh), (row) => ({
+      ...say('The search index has other words for a call than the entries.'),
+      ...placeOf(row, fresh, kept),
+    }));
   } finally {
     fresh.close();
     copy.close();
