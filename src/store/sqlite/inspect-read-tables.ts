@@ -9,7 +9,7 @@ import { Heads } from './heads.ts';
 import type { TableFinding } from './table-finding.ts';
 import { nameSome } from './name-some.ts';
 import { adviseRebuild } from './table-finding.ts';
-import { findChangedWords } from './compare-words.ts';
+import { findChangedWords } from './changed-words.ts';
 import { Projection } from './projection.ts';
 import { createScratchTables } from './read-schema.ts';
 import { fromSqlText } from './sql-text.ts';
