@@ -62,6 +62,7 @@ export default defineConfig([
       // What package.json "bin" names. It checks the version of Node before it loads the rest.
       cli: 'src/cli/main.ts',
       // These run in threads of their own, beside the bundle that starts them.
+      'log-thread': 'src/store/sqlite/log-thread.ts',
       'projector-thread': 'src/store/sqlite/projector-thread.ts',
       'writer-thread': 'src/store/sqlite/writer-thread.ts',
       'backtest-thread': 'src/cli/backtest-thread.ts',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/closing-line.ts';
 import { evenPriority } from './test/even-priority-arguments.ts';
+import { packageArguments, sourceArguments } from './test/frameworks/suite/package-arguments.ts';
 import { LongestFirst } from './test/longest-first.ts';
 
 // Workers and the many processes that tests start share compiled modules: half of what a process does is to load them.
@@ -18,8 +19,22 @@ export const common = {
 };
 /** Tests with frameworks, which keep things in their process that others must not find. */
 const withFrameworks = 'test/frameworks/**/*.test.ts';
-/** Tests that open the console, the components or the site in a browser. */
-const withBrowser = 'test/{console,react,site}/**/*.test.ts';
+/** Tests that open the console or the site in a browser, or need the built console. */
+const withBrowser = 'test/{console/**/{weight,*.browser},site/**/*}.test.ts';
+/** Tests of components and of the console's modules, some of which only Vite can load. Some open a browser too. */
+const withReact = 'test/{console/**/!(weight|*.browser),react/**/*}.test.ts';
+
+/**
+ * Node imports modules by itself, types stripped, as users of the sources do. Vite would transform each of them for
+ * every worker, which takes a seventh of the time.
+ */
+const native = {
+  execArgv: [...common.execArgv, ...sourceArguments],
+  experimental: { viteModuleRunner: false, nodeLoader: false },
+};
+
+/** Each look at a page is work of three processes, so it is looked at less often than other things. */
+const expectOfPages = { poll: { ...common.expect.poll, interval: 200 } };
 
 /** Tests of the runtime, which need nothing but this repository. */
 export const core = {
@@ -27,9 +42,10 @@ export const core = {
   ssr: { resolve },
   test: {
     ...common,
+    ...native,
     name: 'core',
     include: ['{src,test}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', withFrameworks, withBrowser],
+    exclude: ['**/node_modules/**', withFrameworks, withBrowser, withReact],
     // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
     isolate: false,
   },
@@ -50,7 +66,9 @@ export default defineConfig({
         ssr: { resolve },
         test: {
           ...common,
+          ...native,
           name: 'browser',
+          expect: expectOfPages,
           include: [withBrowser],
           globalSetup: 'test/console/build.ts',
           // As in core. Each file has its own browser.
@@ -62,7 +80,23 @@ export default defineConfig({
         ssr: { resolve },
         test: {
           ...common,
+          name: 'react',
+          expect: expectOfPages,
+          include: [withReact],
+          globalSetup: 'test/console/build.ts',
+          isolate: false,
+        },
+      },
+      {
+        resolve,
+        ssr: { resolve },
+        test: {
+          ...common,
+          ...native,
+          // They know the package only by its name, as its users do.
+          execArgv: [...common.execArgv, ...packageArguments()],
           name: 'frameworks',
+          setupFiles: ['test/await-frameworks.ts'],
           include: [withFrameworks],
           // What `npm run compat` copies there is run by that.
           exclude: ['**/node_modules/**', 'test/frameworks/oldest/**'],

@@ -1,6 +1,7 @@
 /**
- * Measures the search over calls on a full ledger: words, beginnings of words and conditions on arguments, frequent and
- * rare, first page of 50. Prints a table and one line of JSON.
+ * Measures the search over calls on a full ledger: words, beginnings of words, conditions on arguments and filters,
+ * frequent and rare, first page of 50. The newest calls lack a word that all others have. Prints a table and one line of
+ * JSON.
  *
  *   npm run bench:search -- [--calls 1000000] [--store sqlite|postgres]
  */
@@ -8,6 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ledger } from 'quittance/store';
+import type { CallQuery } from '../src/ledger/call-query.ts';
 import { openLedger } from 'quittance/ledger';
 import { SampleCall } from '../src/testing/sample-call.ts';
 import { PgServer } from '../test/postgres/pg-server.ts';
@@ -22,7 +24,10 @@ const calls = Number(option('--calls', '1000000'));
 const store = option('--store', 'sqlite');
 const batch = 2_000;
 const rounds = 40;
+/** Calls that another tool made last. */
+const newest = Math.min(5_000, calls / 2);
 
+const began = 1_700_000_000_000;
 const cities = ['lyon', 'oslo', 'lima', 'pune', 'kyoto', 'accra', 'quito', 'turin'];
 const fill = async (ledger: Ledger): Promise<void> => {
   const progress = createProgress(`${calls} calls`, calls);
@@ -34,7 +39,7 @@ const fill = async (ledger: Ledger): Promise<void> => {
           sessionId: `session-${n % 5_000}`,
           toolName: `tool_${n % 20}`,
           userId: `user${n % 200}`,
-          at: 1_700_000_000_000 + n,
+          at: began + n,
           input: {
             order: `A-${n}`,
             // One in ten thousand is large.
@@ -42,7 +47,7 @@ const fill = async (ledger: Ledger): Promise<void> => {
             city: cities[n % cities.length] ?? '',
             to: `person${n % 50_000}@example.com`,
           },
-          output: { state: 'delivered', parcel: `p${n % 1_000}` },
+          output: { state: n < calls - newest ? 'delivered' : 'sent', parcel: `p${n % 1_000}` },
         });
         await ledger.journal.append(call.whole());
       }),
@@ -52,18 +57,27 @@ const fill = async (ledger: Ledger): Promise<void> => {
 };
 
 const rare = Math.floor(calls / 3);
-const queries: readonly (readonly [name: string, text: string])[] = [
-  ['a word in every call', 'delivered '],
-  ['beginning of a word in every call', 'deliv'],
-  ['a word in one call of eight', 'kyoto '],
-  ['an order', `A-${rare}`],
-  ['an address', `person${rare % 50_000}@example.com`],
-  ['two words, both frequent', 'kyoto tool_4 '],
-  ['a word no call has', 'nowhere'],
-  ['args.cents=4711', 'args.cents=4711'],
-  ['args.cents>1000, most calls', 'args.cents>1000'],
-  ['args.cents>4000000, one in ten thousand', 'args.cents>4000000'],
-  ['args.order of one call', `args.order=A-${rare}`],
+const queries: readonly (readonly [name: string, query: CallQuery])[] = [
+  ['a word in every call', { text: 'example ' }],
+  ['a word in every call but the newest', { text: 'delivered ' }],
+  ['beginning of a word in every call', { text: 'exampl' }],
+  ['beginning of a word in every call but the newest', { text: 'deliv' }],
+  ['beginning of 50,000 frequent words', { text: 'pers' }],
+  ['a word in one call of eight', { text: 'kyoto ' }],
+  ['an order', { text: `A-${rare}` }],
+  ['an address', { text: `person${rare % 50_000}@example.com` }],
+  ['two words, both frequent', { text: 'kyoto tool_4 ' }],
+  ['two frequent words, never together', { text: 'kyoto lyon ' }],
+  ['a word no call has', { text: 'nowhere' }],
+  ['a frequent word and one that no call has', { text: 'kyoto nowhere' }],
+  ['args.cents=4711', { text: 'args.cents=4711' }],
+  ['args.cents>1000, most calls', { text: 'args.cents>1000' }],
+  ['args.cents>4000000, one in ten thousand', { text: 'args.cents>4000000' }],
+  ['args.order of one call', { text: `args.order=A-${rare}` }],
+  ['a frequent word in a session', { text: 'delivered ', sessionId: 'session-7' }],
+  ['a frequent word of a tool', { text: 'delivered ', toolName: 'tool_7' }],
+  ['a frequent word, no call denied', { text: 'delivered ', outcome: 'ToolDenied' }],
+  ['a frequent word, the oldest calls', { text: 'delivered ', until: began + 1_000 }],
 ];
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -81,12 +95,12 @@ try {
   const filledMs = performance.now() - beganMs;
   if (server !== undefined) await server.query('ANALYZE');
   const found: Record<string, { p50: number; p95: number; rows: number }> = {};
-  for (const [name, text] of queries) {
+  for (const [name, query] of queries) {
     const took: number[] = [];
     let rows = 0;
     for (let round = 0; round < rounds; round++) {
       const startedMs = performance.now();
-      ({ length: rows } = (await ledger.queries.findCalls({ text, limit: 50, scan: 16_000 })).rows);
+      ({ length: rows } = (await ledger.queries.findCalls({ ...query, limit: 50, scan: 4_000 })).rows);
       took.push(performance.now() - startedMs);
     }
     found[name] = { p50: quantile(took, 0.5), p95: quantile(took, 0.95), rows };

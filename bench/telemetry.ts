@@ -1,7 +1,7 @@
 /**
- * Measures what telemetry adds to a call on the memory ledger: without it, sampled out, and recorded, with and without
- * metrics. Lanes are interleaved in short rounds, so that they share the load of the machine, and compared by the CPU
- * time of the process. Compare columns of one run, not runs.
+ * Measures what telemetry adds to a call on the memory ledger: without it, sampled out, recorded, with and without
+ * metrics. It also measures what the SDK alone takes. Lanes are interleaved in short rounds, so that they share the load
+ * of the machine, and compared by the CPU time of the process. Compare columns of one run, not runs.
  */
 import type { Context } from '@opentelemetry/api';
 import { context, trace } from '@opentelemetry/api';
@@ -79,6 +79,43 @@ const specs: readonly LaneSpec[] = [
   { name: 'recorded, with metrics', telemetry: spansAndMetrics(new AlwaysOnSampler()), within: sampled },
 ];
 
+/** What the SDK alone takes for a call: a call cannot cost less. */
+function measureFloor(): Readonly<Record<string, number>> {
+  const tracer = new TracerProvider({
+    sampler: new AlwaysOffSampler(),
+    spanProcessors: [new NoopSpanProcessor()],
+  }).getTracer('floor');
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const meter = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })],
+  }).getMeter('floor');
+  const [counter, histogram] = [meter.createCounter('calls'), meter.createHistogram('duration')];
+  const labels = { tool: 'read_it', outcome: 'ToolExecutionResult' };
+  const parts: Readonly<Record<string, () => unknown>> = {
+    'start and end a span, no trace': () => tracer.startSpan('execute_tool read_it').end(),
+    'the same, and run with it': () => {
+      const span = tracer.startSpan('execute_tool read_it');
+      context.with(trace.setSpan(context.active(), span), () => 1);
+      span.end();
+    },
+    'start and end a span, in a trace': () => tracer.startSpan('execute_tool read_it', {}, unsampled).end(),
+    'count a call and its duration': () => {
+      counter.add(1, { ...labels, code: '' });
+      histogram.record(0.001, labels);
+    },
+  };
+  const taken = new Map<string, number[]>(Object.keys(parts).map((name) => [name, []]));
+  const [times, floorRounds] = [1_000, quick ? 60 : 300];
+  for (let round = 0; round < floorRounds; round++)
+    for (const [name, part] of Object.entries(parts)) {
+      const cpu = process.cpuUsage();
+      for (let n = 0; n < times; n++) part();
+      const { user, system } = process.cpuUsage(cpu);
+      if (round >= 20) taken.get(name)?.push((user + system) / times);
+    }
+  return Object.fromEntries([...taken].map(([name, values]) => [name, Number(median(values).toFixed(3))]));
+}
+
 type Measured = { readonly name: string; readonly cpuUs: number[]; readonly wallUs: number[] };
 
 async function measure(tool: typeof readTool | typeof writeTool): Promise<readonly Measured[]> {
@@ -150,4 +187,9 @@ for (const tool of [readTool, writeTool]) {
       over(lane, 'cpuUs').toFixed(3),
     );
 }
-process.stdout.write(`${JSON.stringify(figures)}\n`);
+const floor = measureFloor();
+printTable(
+  ['the SDK alone', 'CPU µs'],
+  Object.entries(floor).map(([name, us]) => [name, us.toFixed(2)]),
+);
+process.stdout.write(`${JSON.stringify({ ...figures, sdk_alone_us: floor })}\n`);

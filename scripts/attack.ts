@@ -52,8 +52,7 @@ async function openDoor(folder: string): Promise<PackageDoor> {
       .join('\n'),
   );
   // The file exports exactly these names.
-  const door = (await import(pathToFileURL(entry).href)) as Omit<PackageDoor, 'cli'>;
-  return { ...door, cli: join(folder, 'node_modules/quittance/dist/cli.js') };
+  return (await import(pathToFileURL(entry).href)) as PackageDoor;
 }
 
 const cell = (text: string | number, width: number): string =>

@@ -3,7 +3,7 @@
  * take the longest, and they often wait for timers and processes. So they start as soon as they can, and run next to the
  * other steps. If one of those fails, the tests are ended. Each step is a script of package.json and can be run alone.
  *
- * `npm test -- lint types` runs only these steps; `npm test -- --keep-going` runs the tests to their end even if another
+ * `npm test -- lint unused` runs only these steps; `npm test -- --keep-going` runs the tests to their end even if another
  * step failed. The last line is always `N passed, N failed`: it counts every test and every other step.
  */
 import { availableParallelism } from 'node:os';
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import manifest from '../package.json' with { type: 'json' };
 import type { Ended } from './run-script.ts';
 import { builtPackageName } from '../test/frameworks/suite/package-arguments.ts';
+import { installingName } from '../test/installing-name.ts';
 import { removeLeftovers } from '../test/temp-folder.ts';
 import { createRunner } from './run-script.ts';
 
@@ -28,12 +29,15 @@ const steps: readonly Step[] = [
   { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
   { script: 'build', what: 'the package builds', after: [] },
   { script: 'format:check', what: 'the files are formatted', after: [] },
-  { script: 'types:own', what: 'the types match, type tests included', after: [] },
-  { script: 'lint', what: 'the code follows the lint rules', after: ['frameworks'] },
-  { script: 'types:frameworks', what: 'the types of the tests with frameworks match', after: ['frameworks'] },
+  { script: 'types:declarations', what: 'declarations can be written from each file alone', after: [] },
+  {
+    script: 'lint',
+    what: 'the types match, type tests included, and the code follows the lint rules',
+    after: ['frameworks'],
+  },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
   { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
-  { script: 'test:run', what: 'the tests pass', after: ['frameworks', 'build'] },
+  { script: 'test:run', what: 'the tests pass', after: ['build'] },
 ];
 const tests: Script = 'test:run';
 
@@ -44,7 +48,7 @@ const { positionals: only, values } = parseArgs({
   allowPositionals: true,
   options: { 'keep-going': { type: 'boolean', default: false } },
 });
-/** A step by its name, or several by the word before the colon: `types` means `types:own` and `types:frameworks`. */
+/** A step by its name, or by the word before the colon: `types` means `types:declarations`. */
 const isNamed = (script: Script): boolean =>
   only.some((name) => script === name || script.startsWith(`${name}:`));
 const unknown = only.filter(
@@ -99,7 +103,8 @@ async function run({ script, what }: Step): Promise<void> {
   console.log(`→ ${script}: ${what}`);
   // Tests print their progress. The output of other steps matters only if they fail.
   const built = ended.get('build')?.held === true ? { [builtPackageName]: 'dist' } : {};
-  const env = { NODE_COMPILE_CACHE: compileCache, ...built };
+  const installing = running.has('frameworks') ? { [installingName]: 'yes' } : {};
+  const env = { NODE_COMPILE_CACHE: compileCache, ...built, ...installing };
   const end = await runner.run(script, script === tests ? 'shown' : 'kept', env);
   running.delete(script);
   const isEndedHere = script === tests && endsTests;

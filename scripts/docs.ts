@@ -35,7 +35,7 @@ update([
   ...(await renderBypasses()),
   ...(await renderCli()),
   ...(await renderConfig()),
-  ...(await renderContracts()),
+  ...renderContracts(),
   ...(await renderCookbook()),
   ...(await renderEvents()),
   ...(await renderGlossary()),

@@ -3,20 +3,16 @@
  * lock file, so that only testers download them. Does nothing if the installed versions match the lock file.
  */
 import { spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isInstalled, markInstalled } from './installed-frameworks.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = resolve(root, process.argv[2] ?? 'test/frameworks');
 const modules = join(folder, 'node_modules');
-const stamp = join(modules, '.installed');
 const link = join(modules, 'quittance');
 
-const wanted = createHash('sha256')
-  .update(readFileSync(join(folder, 'package-lock.json')))
-  .digest('hex');
-const isThere = existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted;
+const isThere = isInstalled(folder);
 if (!isThere) {
   console.error(`Installing the frameworks of ${folder}. This takes a minute, once.`);
   const { status } = spawnSync(
@@ -40,4 +36,4 @@ if (!existsSync(join(link, 'package.json'))) {
   mkdirSync(modules, { recursive: true });
   symlinkSync(root, link, 'junction');
 }
-if (!isThere) writeFileSync(stamp, wanted);
+if (!isThere) markInstalled(folder);

@@ -174,7 +174,7 @@ export const terms: readonly Term[] = [
     code: ['Preview'],
     events: ['tool.previewed'],
   },
-  { term: 'undo', meaning: 'A call that takes back another call.', events: ['tool.undone'] },
+  { term: 'undo', meaning: 'A call that reverses another call.', events: ['tool.undone'] },
   {
     term: 'artifact',
     meaning: 'A large output or a file, stored separately and read in pieces.',

@@ -36,8 +36,9 @@ try {
   `);
   await page.goto(server.loginLink() ?? server.url);
   await page.getByRole('button', { name: /^Log in as/ }).click();
-  // The login leads to the first page; a load that starts before it has arrived would be interrupted.
-  await page.locator('main h1').waitFor();
+  // The login leads to the first page. A load that starts before it has arrived would be interrupted, and the login page
+  // has a heading too.
+  await page.locator('#page h1').waitFor();
   for (let round = 0; round < 5; round++) {
     await page.goto(server.url, { waitUntil: 'commit' });
     await page.locator('main h1').waitFor();

@@ -91,6 +91,10 @@ const [refund] = (
 ).rows;
 const [round] = (await ask<{ rows: readonly Pick<Row, 'sessionId'>[] }>('/v1/sessions?search=morning-round'))
   .rows;
+/** Two rounds of the same agent, to compare. */
+const [later, earlier] = (
+  await ask<{ rows: readonly Pick<Row, 'sessionId'>[] }>('/v1/sessions?search=morning-round&limit=2')
+).rows;
 const step = encodeURIComponent;
 const pages = {
   overview: '/?span=5m',
@@ -99,8 +103,15 @@ const pages = {
   inbox: '/inbox',
   reconcile: '/reconcile',
   session: round === undefined ? '/sessions' : `/sessions/${step(round.sessionId)}`,
+  sessions: '/sessions',
+  comparison:
+    later === undefined || earlier === undefined
+      ? '/sessions'
+      : `/sessions/${step(earlier.sessionId)}?compare=${step(later.sessionId)}`,
   contracts: '/contracts',
+  draft: '/contracts/draft',
   tools: '/tools',
+  tool: '/tools/refund',
   servers: '/servers',
   server: `/servers/${step(shopId ?? '')}`,
   review: `/servers/${step(shopId ?? '')}?tool=get_stock`,
@@ -117,8 +128,9 @@ try {
   const page = await browser.newPage({ viewport: desktop });
   await page.goto(link);
   await page.getByRole('button', { name: /^Log in as/ }).click();
-  // The login leads to the first page; a load that starts before it has arrived would be interrupted.
-  await page.locator('main h1').waitFor();
+  // The login leads to the first page. A load that starts before it has arrived would be interrupted, and the login page
+  // has a heading too.
+  await page.locator('#page h1').waitFor();
   for (const { look, colorScheme, screen } of looks) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize(screen);
@@ -128,7 +140,7 @@ try {
       await page.locator('main h1').waitFor();
       await page.waitForTimeout(1_500);
       // A busy machine may still be loading the data of a page.
-      const loading = page.locator('[aria-busy="true"]').first();
+      const loading = page.locator('.skeleton').first();
       await loading.waitFor({ state: 'detached', timeout: 60_000 });
       await page.waitForTimeout(500);
       const path = `docs/images/console-${name}-${look}.png`;

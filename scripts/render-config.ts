@@ -3,13 +3,14 @@ import { createConfigSchema } from '../src/cli/settings/config-schema.ts';
 import { serveSettings } from '../src/cli/settings/serve-settings.ts';
 import { settingKey, settingVariable } from '../src/cli/settings/setting.ts';
 import { formatText } from './format-text.ts';
+import { toSchemaText } from './schema-text.ts';
 
 /** Every generated file by its path from the root of the repository. */
 export async function renderConfig(): Promise<ReadonlyMap<string, string>> {
   const schema = 'schema/config.schema.json';
   const page = 'docs/settings.md';
   return new Map([
-    [schema, await formatText(schema, JSON.stringify(createConfigSchema(serveSettings)))],
+    [schema, toSchemaText(createConfigSchema(serveSettings))],
     [page, await formatText(page, settingsPage())],
   ]);
 }

@@ -2,6 +2,7 @@
 import type { DescribedEvent } from './event-types.ts';
 import { readEventTypes } from './event-types.ts';
 import { formatText } from './format-text.ts';
+import { toSchemaText } from './schema-text.ts';
 
 export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
   const { events, emitted, definitions } = readEventTypes();
@@ -15,7 +16,7 @@ export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
   };
   return new Map([
     ['docs/events.md', await formatText('docs/events.md', page(events, emitted))],
-    ['schema/events.schema.json', await formatText('schema/events.schema.json', JSON.stringify(schema))],
+    ['schema/events.schema.json', toSchemaText(schema)],
   ]);
 }
 
@@ -36,13 +37,13 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
 
 # Events
 
-Everything that happens is an event in the ledger, and everything shown is read from events. They stand in the order they were kept, session by session, and each names the event that brought it about. \`runtime.events.list\` reads those of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviors](behaviors.md) react to them.
+The ledger stores every change as an event, and all views are computed from events. Events are ordered by session, and each has the id of its cause. \`runtime.events.list\` reads the events of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviors](behaviors.md) react to them.
 
 Names never change. A type may get a new field; no field is renamed, moved or dropped, and an older version preserves what a newer one wrote. The [JSON Schema of all events](../schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
 
 Every event has \`id\`, \`type\`, \`sessionId\`, \`turnId\`, \`at\` (milliseconds since 1970, by the ledger's clock) and \`cause\` (the id of the event that caused it). Events about a call have its \`callId\`. A field that is \`undefined\` is absent from JSON. Payloads are in stored form, without redacted values.
 
-| type | says |
+| type | meaning |
 | --- | --- |
 ${rows.join('\n')}
 

@@ -33,7 +33,7 @@ function glossaryPage(): string {
       }),
     ),
     `A list that shows the types separately says “${outcomeTypeLabels.ToolArtifactReference}” for a \`ToolArtifactReference\`. An indeterminate call is a \`ToolFailure\`, so \`--outcome failed\` lists it too.`,
-    '## Where a call stands',
+    '## States of a call',
     table(['status', 'meaning'], rows(callStatuses)),
     '## Confirmations',
     table(['status', 'meaning'], rows(confirmationStatuses)),

@@ -72,15 +72,14 @@ ${sections.join('\n\n')}
 
 For people who work on Quittance itself: [decisions](decisions/README.md), [names of the source documents](names.md), [deviations from them](deviations.md), [mutation testing](mutation.md).
 `;
-  const lists = navigation.map(
-    ({ title, pages }) =>
-      `## ${title}\n\n${pages.map((page) => `- [${titleOf(page)}](${page}): ${summaryOf(page)}`).join('\n')}`,
-  );
+  const line = (page: string): string =>
+    `- [${titleOf(page)}](${page}): ${summaryOf(page)}${notPacked[page] ?? ''}`;
+  const lists = navigation.map(({ title, pages }) => `## ${title}\n\n${pages.map(line).join('\n')}`);
   const llms = `# Quittance
 
 > ${manifest.description}
 
-Plain Markdown pages, next to this file. Version ${manifest.version}. Start with getting-started.md. Every TypeScript program in these pages is run or type-checked by the tests. The package leaves out adapter-bypasses.md, adapter-matrix.md, attacks.md and cli.md: \`npx quittance help\` prints every command.
+Plain Markdown pages, next to this file. Version ${manifest.version}. Start with getting-started.md. Every TypeScript program in these pages is run or type-checked by the tests.
 
 ${lists.join('\n\n')}
 `;
@@ -89,3 +88,9 @@ ${lists.join('\n\n')}
     ['docs/llms.txt', llms],
   ]);
 }
+
+/** Pages for people who change Quittance itself. */
+const notPacked: Readonly<Record<string, string>> = {
+  'ledger-internals.md': ' Not in the package: it explains the code of the repository.',
+  'postgres-internals.md': ' Not in the package: it explains the code of the repository.',
+};

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
+import { approve } from '../test/approve.ts';
 import { launchBrowser } from '../test/browser.ts';
 
 const { values } = parseArgs({
@@ -94,15 +95,15 @@ try {
       const page = await browser.newPage();
       await page.goto(link);
       await page.getByRole('button', { name: /^Log in as/ }).click();
-      await page.locator('main h1').waitFor();
+      await page.locator('#page h1').waitFor();
       await page
         .getByRole('link', { name: /^Inbox/ })
         .first()
         .click();
-      const approve = page.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).first();
-      await approve.waitFor();
+      await page.locator('button[aria-disabled="false"]', { hasText: 'Approve' }).first().waitFor();
       if (values.picture !== undefined) await page.screenshot({ path: values.picture });
-      await approve.click();
+      await approve(page.locator('main'));
+      await waitFor(agent.said, /call_2 (?!awaits)\w/);
       await agent.ended;
     } finally {
       await browser.close();

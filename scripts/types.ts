@@ -1,7 +1,7 @@
 /**
- * Checks the types of every project in the repository, two at a time: `npm run types`. Unchanged projects are
- * skipped: the compiler stores its state in the cache folder of node_modules. `npm test` checks the project that needs
- * the frameworks apart, so that the others need not wait for them.
+ * Checks the types of every project in the repository, two at a time: `npm run types [-- PROJECT…]`. Unchanged
+ * projects are skipped: the compiler stores its state in the cache folder of node_modules. In `npm test` the linter
+ * checks the types, because it needs them anyway. From here it takes the declarations only.
  *
  * The native compiler (TypeScript 7) checks the types: it takes a third of the time. It has no stable programming
  * interface yet, so scripts and tests that read the syntax tree import `typescript` (version 6).
@@ -9,29 +9,28 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
-
-const withFrameworks = 'test/frameworks';
 
 /** The longest first, so that none runs alone at the end. */
 const all = [
   'tsconfig.json',
   'test/console',
-  withFrameworks,
+  'test/frameworks',
   'test/react',
   'console',
   'tsconfig.src.json',
   'src/react',
 ];
 
-const { values } = parseArgs({ options: { frameworks: { type: 'string' } } });
-const projects = all.filter((project) => {
-  if (values.frameworks === 'only') return project === withFrameworks;
-  return values.frameworks !== 'without' || project !== withFrameworks;
-});
+const chosen = process.argv.slice(2);
+const unknown = chosen.filter((project) => !all.includes(project));
+if (unknown.length > 0) {
+  console.error(`No project named ${unknown.join(', ')}. Known projects: ${all.join(', ')}.`);
+  process.exit(2);
+}
+const projects = chosen.length === 0 ? all : chosen;
 
 /** Its files also belong to the first project, so only its declarations are left to check. */
 const declarations = 'tsconfig.src.json';

@@ -42,7 +42,8 @@ export type { GrantStatus, GrantView } from './runtime/host/grant-view.ts';
 export type { HandoffClaim, HandoffTerms } from './runtime/handoff/claim-handoff.ts';
 export type { HandoffNotes, HandoffReport } from './runtime/handoff/handoff-report.ts';
 export type { HandoffQuery, HandoffView } from './runtime/handoff/list-handoffs.ts';
-export type { BatchAnswer, BatchReport, ReportedCall } from './runtime/handoff/report-handoff.ts';
+export type { BatchAnswer, BatchReport } from './runtime/handoff/report-handoff.ts';
+export type { ReportedCall } from './runtime/handoff/answer-settled.ts';
 
 export type { WorkflowControl, WorkflowMove, WorkflowRef } from './runtime/rules/workflow-control.ts';
 export type { WorkflowState } from './policy/workflow/workflow-state.ts';

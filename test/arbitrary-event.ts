@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
+import type { HiddenId } from '../src/call/events/gate-event.ts';
 import type { Entry } from '../src/ledger/journal.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';
 import { reasonCodes } from '../src/call/reason.ts';
@@ -74,12 +75,16 @@ const identified = <Event extends object>(
 const traceparent = fc
   .tuple(fc.uuid(), fc.boolean())
   .map(([id, sampled]) => `00-${id.replaceAll('-', '')}-${id.slice(-12)}0123-0${sampled ? 1 : 0}`);
+const hiddenIds = fc.uniqueArray(fc.constantFrom<HiddenId>('session', 'call', 'tool', 'owner'), {
+  minLength: 1,
+});
 const asked = <Event extends object>(
   event: fc.Arbitrary<Event>,
-): fc.Arbitrary<Event & { askedBy?: Identity; separateDuties?: true }> =>
-  fc.tuple(event, maybe(identity), fc.boolean()).map(([each, askedBy, separate]) => ({
+): fc.Arbitrary<Event & { askedBy?: Identity; separateDuties?: true; hiddenIds?: readonly HiddenId[] }> =>
+  fc.tuple(event, maybe(identity), fc.boolean(), maybe(hiddenIds)).map(([each, askedBy, separate, ids]) => ({
     ...each,
     ...(askedBy !== undefined && { askedBy }),
+    ...(ids !== undefined && { hiddenIds: ids }),
     ...(separate && { separateDuties: true as const }),
   }));
 const decidedBy = fc.record(

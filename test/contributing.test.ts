@@ -45,3 +45,18 @@ describe('docs/decisions', () => {
     expect(read('docs/decisions/README.md')).toContain(`[${title}](${name})`);
   });
 });
+
+test('every command of bench answers --help with the comment at its top', () => {
+  const commands = Object.entries(manifest.scripts).flatMap(([name, script]) =>
+    [...script.matchAll(/node ([^&]*?)(bench\/[\w/-]+\.ts)(?! bench)/g)]
+      .filter(([, , file]) => file !== 'bench/help.ts')
+      .map(([, flags = '', file = '']) => ({ name, flags, file })),
+  );
+  expect(commands.length).toBeGreaterThan(25);
+  for (const { name, flags, file } of commands)
+    expect([name, flags.includes('--import ./bench/help.ts'), read(file).startsWith('/**')]).toEqual([
+      name,
+      true,
+      true,
+    ]);
+});

@@ -119,9 +119,9 @@ test('the commands that a checkout suggests for another terminal work there', as
     const [, first = '', second = ''] = /In another terminal: (.+), (.+)\. Press Ctrl-C/.exec(said) ?? [];
     const type = async (command: string): Promise<string> =>
       (await run('sh', ['-c', command], { cwd })).stdout;
-    // The shop has only just opened.
-    await expect.poll(() => type(first)).toContain('CONFIRMATION');
-    await expect.poll(() => type(second)).toContain('look_up_order');
+    // The shop has only just opened. Each try starts npm and the program.
+    await expect.poll(() => type(first), { interval: 1_000 }).toContain('CONFIRMATION');
+    await expect.poll(() => type(second), { interval: 1_000 }).toContain('look_up_order');
   } finally {
     await endAll(demo, 'SIGINT');
   }
@@ -180,7 +180,7 @@ describe('the package, installed in an empty folder', () => {
     let pending = '';
     const read = async (): Promise<string> =>
       (pending = (await quittance(['pending', '--json'], home)).stdout);
-    await expect.poll(read).not.toBe('');
+    await expect.poll(read, { interval: 500 }).not.toBe('');
     const { confirmationId, inputDigest } = JSON.parse(pending) as Record<string, string>;
     await quittance(['approve', `${confirmationId}`, '--by', 'Ada', '--digest', `${inputDigest}`], home);
     expect((await asking).stdout).toMatch(/call_2 awaits approval(?:.|\n)*^call_2 completed Ada$/m);

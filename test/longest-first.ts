@@ -96,6 +96,12 @@ export const longest: readonly string[] = [
 ];
 
 /**
+ * The projects in the order in which they run. `npm test` installs the frameworks during the first one. The last one has
+ * short files for the end.
+ */
+const projectOrder = ['browser', 'frameworks', 'react', 'core'];
+
+/**
  * Runs long files before short ones, so that none runs alone at the end. Without times of an earlier run
  * Vitest sorts by file size, and the suites of the frameworks are very small files.
  */
@@ -104,10 +110,9 @@ export class LongestFirst extends BaseSequencer {
     const rank = new Map(longest.map((path, index) => [path, index]));
     const rankOf = ({ moduleId }: TestSpecification): number =>
       rank.get(moduleId.slice(this.ctx.config.root.length + 1)) ?? longest.length;
-    // Files that share a worker run one after another: a worker is reused only for the next file of its
-    // project.
-    const isolated = ({ project }: TestSpecification): number => (project.config.isolate ? 0 : 1);
+    // Project by project: files share a worker only if they follow each other. A new worker loads everything again.
+    const orderOf = ({ project }: TestSpecification): number => projectOrder.indexOf(project.name);
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => isolated(a) - isolated(b) || rankOf(a) - rankOf(b));
+    return sorted.toSorted((a, b) => orderOf(a) - orderOf(b) || rankOf(a) - rankOf(b));
   }
 }

@@ -1,4 +1,5 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import { expect, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { findWeightProblems, packageBudget, type PackedPackage } from '../scripts/package-weight.ts';
@@ -25,9 +26,9 @@ test('a package within its budget may be published', () => {
   expect(findWeightProblems(holding())).toEqual([]);
 });
 
-test('the budget is 1.2 MiB packed and 4 MiB unpacked', () => {
-  expect(findWeightProblems({ ...holding(), size: 1_258_291 })).toEqual([
-    'It is 1258291 bytes packed, and must stay under 1258291. Ship less: `npm run measure:package` lists the heaviest parts.',
+test('the budget is 1.25 MiB packed and 4 MiB unpacked', () => {
+  expect(findWeightProblems({ ...holding(), size: 1_310_720 })).toEqual([
+    'It is 1310720 bytes packed, and must stay under 1310720. Ship less: `npm run measure:package` lists the heaviest parts.',
   ]);
   expect(findWeightProblems({ ...holding(), unpackedSize: 4_194_304 })).toHaveLength(1);
 });
@@ -52,6 +53,22 @@ test('a package that was not built may not be published', () => {
 test('package.json ships the text of the handbook, and no source except the style sheet', () => {
   expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual(['src/react/react.css']);
   expect(manifest.exports['./react.css']).toBe('./src/react/react.css');
-  const pages = manifest.files.filter((pattern) => pattern.startsWith('docs'));
-  expect(globSync(pages, { cwd: root }).length).toBeGreaterThan(30);
+  const [left, kept] = [true, false].map((isLeft) =>
+    manifest.files.filter((pattern) => /^!?docs/.test(pattern) && pattern.startsWith('!') === isLeft),
+  );
+  const packed = globSync(kept ?? [], {
+    cwd: root,
+    exclude: (left ?? []).map((pattern) => pattern.slice(1)),
+  }).map((path) => path.split(sep).join('/').replace('docs/', ''));
+  const list = readFileSync(join(root, 'docs/llms.txt'), 'utf8');
+  const missing = [...list.matchAll(/^- \[.+?\]\((\S+?)\): (.*)$/gm)].filter(
+    ([, page = '']) => !packed.includes(page),
+  );
+  expect(packed.length).toBeGreaterThan(80);
+  // These are about the code of the repository.
+  expect(missing.map(([, page = '']) => page).toSorted()).toEqual([
+    'ledger-internals.md',
+    'postgres-internals.md',
+  ]);
+  for (const [line] of missing) expect(line).toContain('Not in the package: ');
 });

@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { packageArguments } from './frameworks/suite/package-arguments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-replay-real-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -12,12 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...args: readonly string[]) =>
   spawnSync(
     process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      join(import.meta.dirname, '../bench/replay-real/index.ts'),
-      ...args,
-    ],
+    [...packageArguments(), join(import.meta.dirname, '../bench/replay-real/index.ts'), ...args],
     { encoding: 'utf8' },
   );
 
@@ -164,12 +160,7 @@ test('Ctrl-C prints the results so far', async () => {
   writeFileSync(join(many, 'long.json'), JSON.stringify(messages));
   const child = spawn(
     process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      join(import.meta.dirname, '../bench/replay-real/index.ts'),
-      many,
-    ],
+    [...packageArguments(), join(import.meta.dirname, '../bench/replay-real/index.ts'), many],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let stdout = '';

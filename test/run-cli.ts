@@ -17,13 +17,22 @@ export type Surroundings = {
   readonly gid?: number;
 };
 
+/** The program and its arguments, for what starts it by itself, e.g. a client of MCP. */
+export const cliCommand = (...args: readonly string[]): readonly [command: string, ...args: string[]] => [
+  process.execPath,
+  ...evenPriority,
+  ...packageArguments(),
+  join(root, isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts'),
+  ...args,
+];
+
 export function startCli(
   args: readonly string[],
   { cwd, env, uid, gid }: Surroundings = {},
 ): ChildProcessWithoutNullStreams {
   const { COLUMNS: _, QUITTANCE_LEDGER: __, ...inherited } = process.env;
-  const program = join(root, isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
-  return spawn(process.execPath, [...evenPriority, ...packageArguments(), program, ...args], {
+  const [command, ...all] = cliCommand(...args);
+  return spawn(command, all, {
     cwd: cwd ?? root,
     env: { ...inherited, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...env },
     ...(uid !== undefined && { uid }),

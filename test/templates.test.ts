@@ -11,7 +11,7 @@ import { readCases } from '../src/cli/contracts-case.ts';
 import { runCases } from '../src/cli/run-cases.ts';
 import { root } from './sources.ts';
 
-const generated = await renderContracts();
+const generated = renderContracts();
 
 test.each([...generated.keys()])('%s is up to date (npm run docs writes it again)', (path) => {
   expect(readFileSync(join(root, path), 'utf8')).toBe(generated.get(path));

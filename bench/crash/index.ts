@@ -342,6 +342,7 @@ if (plays('notifications'))
       'repeated silently',
       'recorded twice',
       'lost',
+      'slowest successor, s',
     ],
     [...notified].map(([point, tally]) => [point, ...Object.values(tally).map(String)]),
   );

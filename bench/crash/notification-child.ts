@@ -32,7 +32,13 @@ function mined(ledger: Ledger): Ledger {
     if (has('confirmation.reminded')) meet('reminder: after record');
     return result;
   };
-  return alterLedger(ledger, { journal: { append } });
+  const take: Ledger['cursors']['take'] = async (wanted) => {
+    // Long enough for the calls to be held, if they did not wait.
+    if (errand.point === 'start: before position') await sleep(500);
+    meet('start: before position');
+    return ledger.cursors.take(wanted);
+  };
+  return alterLedger(ledger, { journal: { append }, cursors: { take } });
 }
 
 const ledger = mined(await openLedger(errand.ledger));
@@ -54,13 +60,24 @@ const list = (): Promise<readonly QuittanceEvent[]> => runtime.events.list({ ses
 const count = (events: readonly QuittanceEvent[], type: string): number =>
   events.filter((event) => (event.type as string) === type).length;
 const isDone = (events: readonly QuittanceEvent[]): boolean =>
-  events.length > 0 && count(events, 'notification.sent') >= count(events, 'tool.held') * errand.messages;
+  count(events, 'notification.sent') >= count(events, 'tool.held') * errand.messages;
 
-// The first process runs until it is killed; if it never is, the parent says so. Back-offs take up to half a minute.
-let events = await list();
-for (const end = Date.now() + 240_000; !isDone(events) && Date.now() < end; await sleep(20))
-  events = await list();
-await notifications.caughtUp();
+/**
+ * Has every event been handled that was stored so far, and did that store no further event? Then a message that is
+ * still missing is lost: waiting longer cannot help. Retries that are due later keep their behavior from being done.
+ */
+async function isOver(): Promise<boolean> {
+  const before = await ledger.entries.lastPosition();
+  await notifications.caughtUp();
+  const events = await list();
+  if (isDone(events)) return true;
+  const isReminded = count(events, 'confirmation.reminded') >= count(events, 'tool.held');
+  return isReminded && (await ledger.entries.lastPosition()) === before;
+}
+
+// The first process runs until it is killed; if it never is, the parent says so.
+const end = Date.now() + 240_000;
+while ((errand.point !== undefined || !(await isOver())) && Date.now() < end) await sleep(20);
 process.send?.(await list());
 await notifications.close();
 await runtime.close();

@@ -22,6 +22,8 @@ export type NotificationTally = {
   silently: number;
   recordedTwice: number;
   lost: number;
+  /** The longest time in which a successor sent everything. */
+  slowestS: number;
 };
 
 export const emptyNotificationTally = (): NotificationTally => ({
@@ -32,6 +34,7 @@ export const emptyNotificationTally = (): NotificationTally => ({
   silently: 0,
   recordedTwice: 0,
   lost: 0,
+  slowestS: 0,
 });
 
 /** For each message, in the order of arrival: what each copy says about earlier ones. */
@@ -77,7 +80,7 @@ export async function playNotificationRound(
   into: NotificationTally,
 ): Promise<void> {
   const arrivals: Arrivals = new Map();
-  const nth = Math.floor(Math.random() * (point.startsWith('failure') ? 1 : calls));
+  const nth = Math.floor(Math.random() * (/^(?:failure|start)/.test(point) ? 1 : calls));
   const targets = await openTargets(point, nth, arrivals);
   const common = {
     sessionId: `n${serial}`,
@@ -91,7 +94,9 @@ export async function playNotificationRound(
   if ((await first.over) !== 'killed')
     throw new Error(`No process reached "${point}", so the round tested nothing.`);
   targets.victim = undefined;
+  const startedAt = performance.now();
   const told = await begin({ ...common, calls: 0, point: undefined }).over;
+  into.slowestS = Math.max(into.slowestS, Math.round((performance.now() - startedAt) / 1_000));
   await targets.close();
   into.rounds++;
   if (told !== 'killed') tally(into, told, arrivals);

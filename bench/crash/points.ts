@@ -177,6 +177,7 @@ export type StoreErrand = {
 
 /** The points at which a process is killed that holds calls and sends notifications about them. */
 export const notificationPoints = {
+  'start: before position': 'calls arrive while the position of a target is being stored for the first time',
   'hold: after hold': 'the hold is stored, no behavior has seen it',
   'message: before connection': 'the message is written, its target is being looked up',
   'message: arrived': 'the target has the message and has not answered',

@@ -5,9 +5,12 @@
  *
  * Calls succeed, fail and are retried, are held and decided, and are handed to workers that report or do not. Some
  * callers repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the
- * last third of the time uses no more than the first, within a tenth. The log of the ledger must stay small, and the
- * ledger and its read tables must not need more bytes per call than before. A ledger in memory keeps its calls, so it
- * gets few new ones. Ctrl-C ends the run with its findings so far.
+ * last third of the time uses no more than the first, within a tenth. The same holds for the bytes that a call adds to
+ * the ledger and its read tables. The log of the ledger must stay small.
+ *
+ * Everything that writes comes in portions with the same number of calls of each kind. So the bytes per call do not
+ * depend on the speed of the machine. A ledger in memory keeps its calls, so it gets few new ones. Ctrl-C ends the run
+ * with its findings so far.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -17,6 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { Held } from './server.ts';
@@ -75,70 +79,66 @@ const ask = (name: string, n: number, sessionId: string, more: object = {}): Pro
   post(name, '/v1/calls', { sessionId, call: { id: `c${n}`, name, arguments: { n } }, ...more });
 const sessionOf = (n: number): string => `s${Math.floor(n / 50)}`;
 
-const kinds: readonly {
-  readonly everyMs: number;
-  readonly makesCalls: boolean;
-  readonly run: () => Promise<unknown>;
-}[] = [
-  {
-    everyMs: 10,
-    makesCalls: true,
-    run: () => {
-      const n = ++count;
-      return ask('look_up', n, sessionOf(n), { waitMs: 1_000, turnId: `t${n % 40}` });
-    },
-  },
-  {
-    everyMs: 50,
-    makesCalls: true,
-    run: () => {
-      const n = ++count;
-      return ask('ask_the_bank', n, sessionOf(n), { waitMs: 1_000 });
-    },
-  },
-  {
-    everyMs: 30,
-    makesCalls: true,
-    run: async () => {
-      const n = ++count;
-      const told = await ask('print_label', n, sessionOf(n), { waitMs: 50 });
-      // Every other worker never reports.
-      if (n % 2 === 0 && told.token !== undefined)
-        await post('report', '/v1/handoffs/report', { token: told.token, report: { output: { n } } });
-    },
-  },
-  {
-    everyMs: 40,
-    makesCalls: true,
-    run: async () => {
-      const n = ++count;
-      const { confirmationId, inputDigest } = await ask('delete_order', n, sessionOf(n));
-      if (confirmationId === undefined) return;
-      const decision = n % 3 === 0 ? 'deny' : 'approve';
-      await post('decide', `/v1/confirmations/${confirmationId}/decision`, { decision, inputDigest });
-      await ask('delete_order', n, sessionOf(n), { waitMs: 2_000 });
-    },
-  },
-  { everyMs: 0, makesCalls: false, run: () => ask('delete_order', 0, 'held', { waitMs: 20 }) },
-  { everyMs: 0, makesCalls: false, run: () => ask('bake', 0, 'long', { waitMs: 20, worker: 'baker' }) },
-  {
-    everyMs: 20,
-    makesCalls: false,
-    run: async () => {
-      const answer = await send('/v1/events?after=0', { signal: AbortSignal.timeout(150) });
-      done['follow'] = (done['follow'] ?? 0) + 1;
-      await answer.text().catch(() => undefined); // until the time is over
-    },
-  },
-  {
-    everyMs: 500,
-    makesCalls: false,
-    run: async () => {
-      for (const address of ['/v1/calls?limit=50', '/v1/stats', '/v1/calls/facets', '/metrics'])
-        await (await send(address)).text();
-      done['read'] = (done['read'] ?? 0) + 1;
-    },
-  },
+const lookUp = (): Promise<unknown> => {
+  const n = ++count;
+  return ask('look_up', n, sessionOf(n), { waitMs: 1_000, turnId: `t${n % 40}` });
+};
+
+const askTheBank = (): Promise<unknown> => {
+  const n = ++count;
+  return ask('ask_the_bank', n, sessionOf(n), { waitMs: 1_000 });
+};
+
+async function printLabel(): Promise<void> {
+  const n = ++count;
+  const told = await ask('print_label', n, sessionOf(n), { waitMs: 50 });
+  // Every other worker never reports.
+  if (n % 2 === 0 && told.token !== undefined)
+    await post('report', '/v1/handoffs/report', { token: told.token, report: { output: { n } } });
+}
+
+async function deleteOrder(): Promise<void> {
+  const n = ++count;
+  const { confirmationId, inputDigest } = await ask('delete_order', n, sessionOf(n));
+  if (confirmationId === undefined) return;
+  const decision = n % 3 === 0 ? 'deny' : 'approve';
+  await post('decide', `/v1/confirmations/${confirmationId}/decision`, { decision, inputDigest });
+  await ask('delete_order', n, sessionOf(n), { waitMs: 2_000 });
+}
+
+const repeatHeld = (): Promise<unknown> => ask('delete_order', 0, 'held', { waitMs: 20 });
+const repeatLong = (): Promise<unknown> => ask('bake', 0, 'long', { waitMs: 20, worker: 'baker' });
+
+async function follow(): Promise<void> {
+  const answer = await send('/v1/events?after=0', { signal: AbortSignal.timeout(150) });
+  done['follow'] = (done['follow'] ?? 0) + 1;
+  await answer.text().catch(() => undefined); // until the time is over
+}
+
+async function readLists(): Promise<void> {
+  for (const address of ['/v1/calls?limit=50', '/v1/stats', '/v1/calls/facets', '/metrics'])
+    await (await send(address)).text();
+  done['read'] = (done['read'] ?? 0) + 1;
+}
+
+type Work = () => Promise<unknown>;
+const times = (many: number, work: Work): readonly Work[] => Array.from({ length: many }, () => work);
+
+/** Their numbers are consecutive, so each portion has as many denials and reports as every other. */
+const newCalls = [
+  ...times(12, lookUp),
+  ...times(2, askTheBank),
+  ...times(4, printLabel),
+  ...times(3, deleteOrder),
+];
+const portion = [...(isInMemory ? [] : newCalls), repeatHeld, repeatLong];
+const makePortion = (): Promise<unknown> => Promise.all(portion.map((work) => work()));
+
+const lanes: readonly { readonly everyMs: number; readonly run: Work }[] = [
+  { everyMs: 50, run: makePortion },
+  { everyMs: 100, run: makePortion },
+  { everyMs: 20, run: follow },
+  { everyMs: 500, run: readLists },
 ];
 
 async function report(): Promise<Held> {
@@ -148,7 +148,7 @@ async function report(): Promise<Held> {
 }
 
 const over = new AbortController();
-async function repeat({ everyMs, run }: (typeof kinds)[number]): Promise<void> {
+async function repeat({ everyMs, run }: (typeof lanes)[number]): Promise<void> {
   while (!over.signal.aborted) {
     await run().catch((error: unknown) => {
       if (!over.signal.aborted && !(error instanceof DOMException)) throw error;
@@ -160,15 +160,26 @@ async function repeat({ everyMs, run }: (typeof kinds)[number]): Promise<void> {
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
-/** The sizes of the files, in MB. */
+/** The sizes in MB: of the tables with what their logs hold of them, and of the logs. */
 type Sizes = { readonly ledgerMb: number; readonly walMb: number; readonly tablesMb: number };
-const sizeOf = (suffix: string): number =>
-  (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) / 1_048_576;
+const sizeOf = (file: string): number => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1_048_576;
 const readSizes = (): Sizes => ({
-  ledgerMb: sizeOf(''),
-  walMb: Math.max(sizeOf('-wal'), sizeOf('.read-wal')),
-  tablesMb: sizeOf('.read'),
+  ledgerMb: contentOf(path),
+  walMb: Math.max(sizeOf(`${path}-wal`), sizeOf(`${path}.read-wal`)),
+  tablesMb: contentOf(`${path}.read`),
 });
+
+/** The file itself grows only now and then, when its log is folded into it. */
+function contentOf(file: string): number {
+  if (isInMemory) return 0;
+  const database = new Database(file, { readonly: true });
+  try {
+    const pages = database.pragma('page_count', { simple: true }) as number;
+    return (pages * (database.pragma('page_size', { simple: true }) as number)) / 1_048_576;
+  } finally {
+    database.close();
+  }
+}
 /** A log is folded into its file after 8 MB, those of the read tables after 16 MB, and later under a long read. */
 const longestWalMb = 64;
 
@@ -188,7 +199,7 @@ try {
     progress.done();
   }
   await Promise.all([ask('delete_order', 0, 'held'), ask('bake', 0, 'long', { worker: 'baker' })]);
-  const running = kinds.filter(({ makesCalls }) => !isInMemory || !makesCalls).map(repeat);
+  const running = lanes.map(repeat);
   const progress = createProgress('soaking', samples);
   for (let sample = 1; sample <= samples; sample++) {
     const slept = sleep(lastsMs / samples, undefined, { signal: interrupted.signal });
@@ -233,10 +244,15 @@ printTable(
 const third = Math.floor(seen.length / 3);
 const first = median(seen.slice(0, third).map(({ heapMb }) => heapMb));
 const last = median(seen.slice(-third).map(({ heapMb }) => heapMb));
-const bytesPerCall = (each: readonly (typeof seen)[number][]): number =>
-  median(each.map(({ ledgerMb, tablesMb, calls }) => ((ledgerMb + tablesMb) / calls) * 1_048_576));
-const firstBytes = bytesPerCall(seen.slice(0, third));
-const lastBytes = bytesPerCall(seen.slice(-third));
+/** What the calls of some samples added, without those of the first one. */
+function bytesPerCall(each: readonly (typeof seen)[number][]): number {
+  const [from, to] = [each[0], each.at(-1)];
+  if (from === undefined || to === undefined || to.calls === from.calls) return 0;
+  const addedMb = to.ledgerMb + to.tablesMb - from.ledgerMb - from.tablesMb;
+  return (addedMb * 1_048_576) / (to.calls - from.calls);
+}
+const firstBytes = bytesPerCall(seen.slice(0, third + 1));
+const lastBytes = bytesPerCall(seen.slice(-third - 1));
 const longestMb = Math.max(0, ...seen.map(({ walMb }) => walMb));
 const good =
   seen.length === samples &&

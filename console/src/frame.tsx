@@ -80,6 +80,11 @@ export function Frame({
   useEffect(() => {
     document.title = pageTitle(label, ledgerName);
   }, [label, ledgerName]);
+  useEffect(() => {
+    // On a phone the navigation scrolls sideways.
+    const link = document.querySelector('.nav-link[aria-current="page"]');
+    link?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
   useShortcuts({
     ...Object.fromEntries(entries.map(({ path, key }) => [`g ${key}`, () => goTo(`/${path}`)])),
     '?': () => setHelping(true),

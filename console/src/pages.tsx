@@ -12,6 +12,7 @@ const inbox = laterPage(() => import('./pages/inbox/inbox.tsx'));
 const reconcile = laterPage(() => import('./pages/reconcile/reconcile.tsx'));
 const sessions = laterPage(() => import('./pages/sessions/sessions.tsx'));
 const session = laterPage(() => import('./pages/sessions/session.tsx'));
+const comparison = laterPage(() => import('./pages/sessions/comparison.tsx'));
 const contracts = laterPage(() => import('./pages/contracts/contracts.tsx'));
 const tools = laterPage(() => import('./pages/tools/tools.tsx'));
 const tool = laterPage(() => import('./pages/tools/tool.tsx'));
@@ -33,8 +34,11 @@ export function pageAt({ path, query }: Route): ShownPage {
       return inbox({ confirmationId: second });
     case 'reconcile':
       return reconcile({});
-    case 'sessions':
-      return second === undefined ? sessions({ query }) : session({ sessionId: second });
+    case 'sessions': {
+      if (second === undefined) return sessions({ query });
+      const other = query.get('compare');
+      return other === null ? session({ sessionId: second }) : comparison({ a: second, b: other });
+    }
     case 'contracts':
       return contracts({ tab: second });
     case 'tools':
@@ -60,6 +64,7 @@ const somewhere = [
   '/reconcile',
   '/sessions',
   '/sessions/-',
+  '/sessions/-?compare=-',
   '/contracts',
   '/tools',
   '/tools/-',

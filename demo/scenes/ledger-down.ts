@@ -5,7 +5,8 @@ import { sessionId } from '../stage.ts';
 import { createTools } from '../tools.ts';
 
 export const ledgerDown: Scene = {
-  title: 'No record, no run: if the ledger cannot store a call, nothing runs, and the answer says so.',
+  title:
+    'No record, no run: if the ledger cannot store a call, nothing runs, and the answer gives this reason.',
   async play({ check, request, show, world }) {
     const full: Ledger = {
       ...world.ledger,

@@ -7,6 +7,8 @@ import type { Clock, Timer } from './clock.ts';
 export interface Deadlines {
   /** Calls `alarm` once `delayMs` have passed, unless the returned watch is stopped or moved first. */
   watch(delayMs: number, alarm: Alarm): DeadlineWatch;
+  /** The same for a time of the monotonic clock. */
+  watchUntil(atMs: number, alarm: Alarm): DeadlineWatch;
 }
 
 /** An object instead of a function spares calls a function each. */
@@ -40,7 +42,11 @@ class WatchList implements Deadlines {
   }
 
   watch(delayMs: number, alarm: Alarm): DeadlineWatch {
-    const watch = new Watch(this, this.clock.monotonicMs() + delayMs, alarm);
+    return this.watchUntil(this.clock.monotonicMs() + delayMs, alarm);
+  }
+
+  watchUntil(atMs: number, alarm: Alarm): DeadlineWatch {
+    const watch = new Watch(this, atMs, alarm);
     const wasEmpty = this.#first === undefined;
     watch.next = this.#first;
     if (this.#first !== undefined) this.#first.before = watch;

@@ -83,7 +83,7 @@ export const errorTable: {
   },
   'review.mismatch': {
     means: 'The answer is about another description or schema than the server lists now.',
-    remedy: 'Look at the tool as it is now, and answer about that.',
+    remedy: 'Review the current version of the tool, and answer about that.',
   },
   'delegation.unknown': {
     means: 'There is no such delegation in this ledger.',

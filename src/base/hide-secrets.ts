@@ -211,10 +211,12 @@ function maskPassword({ rules, found }: SecretWalk, text: string): string {
   return `${text.slice(0, colon + 1)}${redacted}`;
 }
 
+/** Here, because an expression inside a function makes an object for every text. */
+const jsonLike = /^\s*(?:[[{]|"[\s\S]*[:=])/;
+
 /** Reads a text that is JSON as data; undefined if it is not JSON, or its names hide nothing. */
 function maskJsonText(walk: SecretWalk, text: string): string | undefined {
-  if (walk.textDepth >= deepestText || !/^\s*(?:[[{]|"[\s\S]*[:=])/.test(text.slice(0, 200)))
-    return undefined;
+  if (walk.textDepth >= deepestText || !jsonLike.test(text.slice(0, 200))) return undefined;
   let value: JsonValue;
   try {
     value = JSON.parse(text) as JsonValue;

@@ -50,8 +50,11 @@ export function formatPath(path: JsonPath): string {
  * Copies a value as plain JSON data. Follows `JSON.stringify` if that loses nothing (`toJSON` is called, undefined
  * properties are omitted). Rejects values that would lose something: NaN, functions, Maps and the like.
  */
-export function toJson(value: unknown, options?: ToJsonOptions): JsonReading {
-  const copy = copyJson(value, options?.refuseUnsafeIntegers ?? false);
+export const toJson = (value: unknown, options?: ToJsonOptions): JsonReading =>
+  readingOf(copyJson(value, options?.refuseUnsafeIntegers ?? false));
+
+/** The result of `copyJson` in words. */
+export function readingOf(copy: ReturnType<typeof copyJson>): JsonReading {
   return copy instanceof JsonCopying
     ? { ok: false, path: copy.path?.reverse() ?? [], problem: copy.problem ?? '' }
     : { ok: true, value: copy ?? null };

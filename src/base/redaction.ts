@@ -50,6 +50,10 @@ export interface Redactor {
   input(value: JsonValue, paths?: readonly string[], known?: readonly string[]): Redacted;
   /** The same without the names of members: names in an output may mean anything. */
   output(value: JsonValue, paths?: readonly string[]): Redacted;
+  /** Like `input`; undefined if nothing is hidden. */
+  hideInInput(value: JsonValue, paths?: readonly string[], known?: readonly string[]): Redacted | undefined;
+  /** Like `output`; undefined if nothing is hidden. */
+  hideInOutput(value: JsonValue, paths?: readonly string[]): Redacted | undefined;
   /** Hides the parts of a text that look like a secret. */
   text(text: string): string;
 }
@@ -76,7 +80,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   const readKey = createKeyReader({ keyNames, keepKeys, defaults, maskText });
   const parsePaths = createPathReader();
 
-  const redactBy = (rules: SecretRules): Redactor['input'] => {
+  const hideBy = (rules: SecretRules): Redactor['hideInInput'] => {
     /** Most payloads hide nothing, so the walk of one that found nothing serves for the next. */
     let spare: SecretWalk | undefined;
     return (value, paths = nothing, known = nothing) => {
@@ -91,7 +95,7 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
         }
       if (secrets.size === 0 && hidden.length === 0 && known.length === 0) {
         spare = walk;
-        return { value, hidden: nothing, repeated: nothing, secrets: nothing };
+        return undefined;
       }
       addParts(secrets);
       const repeated: string[] = [];
@@ -99,18 +103,28 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
         kept = createKnownSecrets([...secrets, ...known], shortestShared).json(kept, repeated);
       hidden.push(...repeated);
       return hidden.length === 0
-        ? { value, hidden: nothing, repeated: nothing, secrets: nothing }
+        ? undefined
         : { value: kept, hidden: [...new Set(hidden)], repeated, secrets: [...secrets] };
     };
   };
 
-  const redactOutput = redactBy({ maskText, maskCommand, readKey, byName: false });
+  const hideInInput = hideBy({ maskText, maskCommand, readKey, byName: true });
+  const hideInOutput = hideBy({ maskText, maskCommand, readKey, byName: false });
   return {
-    input: redactBy({ maskText, maskCommand, readKey, byName: true }),
-    output: (value, paths) => redactOutput(value, paths),
+    input: (value, paths, known) => hideInInput(value, paths, known) ?? unchanged(value),
+    output: (value, paths) => hideInOutput(value, paths) ?? unchanged(value),
+    hideInInput,
+    hideInOutput: (value, paths) => hideInOutput(value, paths),
     text: (text) => maskText(text),
   };
 }
+
+const unchanged = (value: JsonValue): Redacted => ({
+  value,
+  hidden: nothing,
+  repeated: nothing,
+  secrets: nothing,
+});
 
 /** A tool passes the same list with every call, so it is read only once. */
 function createPathReader(): (paths: readonly string[]) => readonly RedactionPath[] {

@@ -7,14 +7,27 @@ import { createTextMask, redacted } from './text-mask.ts';
 
 const maskText = createTextMask(true, []);
 
+/** The redaction of a runtime, which may hide more than the built-in patterns do. */
+export type MoreSecrets = { text(text: string): string };
+
+const noMore: MoreSecrets = { text: (text) => text };
+
 /** The id as people see it: `[REDACTED]~1a2b3c` if it looks like a secret. */
-export const shownId = (id: string): string => (looksSecret(id) ? `${redacted}~${shortHash(id)}` : id);
+export const shownId = (id: string): string => shownIdBy(noMore, id);
+export const shownIdBy = (more: MoreSecrets, id: string): string =>
+  looksSecretBy(more, id) ? hiddenId(id) : id;
+
+/** The mask of an id that must not be shown. */
+export const hiddenId = (id: string): string => `${redacted}~${shortHash(id)}`;
 
 /** The same on one line, with hidden characters escaped: for places that show plain text. */
 export const safeId = (id: string): string => safeText(shownId(id));
+export const safeIdBy = (more: MoreSecrets, id: string): string => safeText(shownIdBy(more, id));
 
 /** Is an id shown by its number instead? */
 export const looksSecret = (id: string): boolean => maskText(id) !== id;
+export const looksSecretBy = (more: MoreSecrets, id: string): boolean =>
+  looksSecret(id) || more.text(id) !== id;
 
 /** Is `shown` the displayed form of this id? */
 export const isShownAs = (id: string, shown: string): boolean =>
@@ -22,6 +35,7 @@ export const isShownAs = (id: string, shown: string): boolean =>
 
 /** A sentence that may contain such ids, such as the message of an error. */
 export const safeSentence = (text: string): string => maskText(text);
+export const safeSentenceBy = (more: MoreSecrets, text: string): string => more.text(maskText(text));
 
 /** The same on one line, with hidden characters escaped: for places that show plain text. */
 export const safeWords = (text: string): string => safeText(maskText(text));

@@ -55,11 +55,14 @@ test('every default-ignorable code point, control, private use and unusual blank
   const hidden =
     /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Surrogate}]|(?! )\p{White_Space}/u;
   const shown: string[] = [];
-  for (let point = 0; point <= 0x10ffff; point++) {
-    const character = String.fromCodePoint(point);
-    if (!hidden.test(character)) continue;
-    const text = safeText(`a${character}b`);
-    if (/[^ -~]/.test(text) || fromSafeText(text) !== `a${character}b`) shown.push(point.toString(16));
+  // Many in a text, each in its own word: there are a million of them.
+  for (let first = 0; first <= 0x10ffff; first += 0x400) {
+    const characters = Array.from({ length: 0x400 }, (_, offset) => String.fromCodePoint(first + offset));
+    const written = characters
+      .flatMap((character) => (hidden.test(character) ? `a${character}b` : []))
+      .join(' ');
+    const text = safeText(written);
+    if (/[^ -~]/.test(text) || fromSafeText(text) !== written) shown.push(`from ${first.toString(16)}`);
   }
   expect(shown).toEqual([]);
 });

@@ -30,8 +30,8 @@ export type Approvers = {
   readonly roles?: readonly string[];
   readonly groups?: readonly string[];
   /**
-   * Exact names: the subject or name of a provider's identity, `<issuer>#<subject>`, the name or owner of a
-   * token, an OS user.
+   * Exact names: the subject of a provider's identity, `<issuer>#<subject>`, the name or owner of a token, an OS
+   * user. Never the display name of a provider: people can often change it.
    */
   readonly people?: readonly string[];
 };

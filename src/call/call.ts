@@ -17,9 +17,9 @@ import type {
   ToolStarted,
   ToolUndone,
 } from './event.ts';
+import type { HiddenId } from './events/gate-event.ts';
 import type { Identity } from './identity.ts';
 import type { Vote } from './vote.ts';
-import type { ToolOutcome } from './outcome.ts';
 
 /** One request to run a tool and everything that happened to it, folded from its events. */
 export type Call = CallFacts & CallState;
@@ -64,6 +64,8 @@ export type CallFacts = {
   readonly askedBy: Identity | undefined;
   /** Requesters may not approve: the runtime that accepted the call has separate duties. */
   readonly separateDuties: boolean;
+  /** Names of the call that repeat a hidden value, so they must not be shown. */
+  readonly hiddenIds: readonly HiddenId[];
   /** The trace of the call, as a `traceparent`. */
   readonly traceparent: string | undefined;
   readonly policyVersion: string | undefined;
@@ -208,13 +210,8 @@ type Undecided = {
 
 export type ConfirmationStatus = Answer['status'];
 
-export type Settled = {
-  readonly outcome: ToolOutcome;
-  readonly content: string;
-  readonly at: number;
-  readonly costMicros: number;
-  readonly unsettledEffect: boolean;
-};
+/** The part of the final event that readers need. */
+export type Settled = Pick<ToolResponded, 'outcome' | 'content' | 'at' | 'costMicros' | 'unsettledEffect'>;
 
 /** The arguments that the schema accepted, before its defaults and transforms. Stored form. */
 export const acceptedInputOf = (call: Call): JsonValue =>

@@ -1,4 +1,4 @@
-import type { CallEvent } from './event.ts';
+import type { CallEvent, ToolDecided, ToolRequested, ToolResponded, ToolStarted } from './event.ts';
 import type { EventDataOf } from './event-data.ts';
 
 /** The commands for a call. The runtime collects the facts; `decide` checks whether they are legal. */
@@ -62,3 +62,19 @@ type MaySay<Type extends CallEvent['type'], Names extends keyof EventDataOf<Type
   Names
 > &
   Partial<Pick<EventDataOf<Type>, Names>>;
+
+/**
+ * A command for one of the four events of every call, in the shape of its event. The owner of the call completes it in
+ * place: a command that is copied into an event costs most of its memory twice. Its
+ * envelope and the number of the attempt are empty until then.
+ */
+export type EventDraft =
+  | DraftOf<ToolRequested>
+  | DraftOf<ToolDecided>
+  | DraftOf<ToolStarted>
+  | RespondedDraft;
+
+export type DraftOf<Event> = { -readonly [Key in keyof Event]: Event[Key] };
+
+/** `unsettledEffect`: whether the end leaves the effect in doubt if the body ran. */
+export type RespondedDraft = DraftOf<ToolResponded>;

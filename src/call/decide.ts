@@ -1,6 +1,6 @@
 /** A command and a call give events, unless `refuse` has an objection. */
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command, EventDraft } from './command.ts';
 import { leavesDoubt } from './doubt.ts';
 import type { CallEvent, ToolDecided, ToolRequested, ToolResponded, ToolStarted } from './event.ts';
 import { isUntaken } from './handoff.ts';
@@ -27,14 +27,42 @@ export function decide(call: Call | undefined, command: Command, subject: Subjec
   return { ok: true, event: toEvent(call, command, subject) };
 }
 
-/** Like `decide`, for the runtime: there a refusal is a mistake of the runtime itself. */
-export function decideOrThrow(call: Call | undefined, command: Command, subject: Subject): CallEvent {
+/**
+ * Like `decide`, for the runtime: there a refusal is a mistake of the runtime itself. A draft becomes its event, so it
+ * may be used once.
+ */
+export function decideOrThrow(
+  call: Call | undefined,
+  command: Command | EventDraft,
+  subject: Subject,
+): CallEvent {
   const refusal = refuse(call, command, subject.at);
   if (refusal !== undefined) throw new TypeError(`${command.type} of call ${subject.callId}: ${refusal}`);
-  return toEvent(call, command, subject);
+  return isDraft(command) ? complete(call, command, subject) : toEvent(call, command, subject);
 }
 
-/** The four events of every call are written out for speed: most of a call's memory is allocated here. */
+const isDraft = (command: Command | EventDraft): command is EventDraft =>
+  command.type === 'tool.requested' ||
+  command.type === 'tool.decided' ||
+  command.type === 'tool.started' ||
+  command.type === 'tool.responded';
+
+function complete(call: Call | undefined, draft: EventDraft, subject: Subject): CallEvent {
+  draft.id = subject.nextId();
+  draft.sessionId = subject.sessionId;
+  draft.turnId = subject.turnId;
+  draft.callId = subject.callId;
+  draft.at = subject.at;
+  draft.cause = causeOf(call, subject);
+  if (draft.type === 'tool.started') draft.attempt = attemptOf(call) + 1;
+  else if (draft.type === 'tool.responded') {
+    draft.attempt = attemptOf(call);
+    draft.unsettledEffect &&= mayHaveRun(call);
+  }
+  return draft;
+}
+
+/** The four events of every call are written out for speed. */
 function toEvent(call: Call | undefined, command: Command, subject: Subject): CallEvent {
   if (command.type === 'request') return toRequested(call, command, subject);
   if (command.type === 'rule') return toDecided(call, command, subject);
@@ -73,12 +101,13 @@ function toRequested(
     schemaDigest: command.schemaDigest,
     traceparent: command.traceparent,
   };
-  const { askedBy, separateDuties } = command;
-  if (askedBy === undefined && separateDuties === undefined) return event;
+  const { askedBy, separateDuties, hiddenIds } = command;
+  if (askedBy === undefined && separateDuties === undefined && hiddenIds === undefined) return event;
   return {
     ...event,
     ...(askedBy !== undefined && { askedBy }),
     ...(separateDuties !== undefined && { separateDuties }),
+    ...(hiddenIds !== undefined && { hiddenIds }),
   };
 }
 
@@ -152,9 +181,12 @@ const toResponded = (
   costMicros: command.costMicros,
   reached: command.reached,
   log: command.log,
-  unsettledEffect: call !== undefined && call.attempt > 0 && !isUntaken(call) && endsInDoubt(command),
+  unsettledEffect: mayHaveRun(call) && endsInDoubt(command),
   rules: command.rules,
 });
+
+const mayHaveRun = (call: Call | undefined): boolean =>
+  call !== undefined && call.attempt > 0 && !isUntaken(call);
 
 type Envelope = Pick<CallEvent, 'id' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause'>;
 
@@ -266,7 +298,12 @@ function takeoversBefore(call: Call | undefined, at: number): number {
 
 const crashLoopMs = 3_600_000;
 
-function endsInDoubt({ outcome, mayRerun, authorSaysRetry }: Command & { type: 'respond' }): boolean {
+/** Does such an end leave the effect of a body that ran in doubt? */
+export function endsInDoubt({
+  outcome,
+  mayRerun,
+  authorSaysRetry,
+}: Pick<Command & { type: 'respond' }, 'outcome' | 'mayRerun' | 'authorSaysRetry'>): boolean {
   switch (outcome.type) {
     case 'ToolTimeout':
       // A body that returned has finished, so its effect is known.

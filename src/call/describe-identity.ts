@@ -1,5 +1,6 @@
 /** Describes for people how a person was identified. */
 import type { DecidedBy } from './events/gate-event.ts';
+import type { Grant } from './grant.ts';
 import type { DirectIdentity, Identity } from './identity.ts';
 
 /** Short enough for brackets after a name. */
@@ -55,6 +56,14 @@ export const describePerson = ({
   readonly behalf?: DecidedBy['behalf'];
 }): string =>
   `${name} (${describeIdentity(identity)}${behalf === undefined ? '' : behalf.map((each) => `; for ${each.name}`).join('')}${asker === 'same' ? '; also asked for this call' : ''}${notReadToEnd === true ? '; had not read to the end' : ''})`;
+
+/** Everyone who gave a grant: one person, or those who approved a call for its session. */
+export const describeGivers = ({
+  by,
+  identity,
+  approved,
+}: Pick<Grant, 'by' | 'identity' | 'approved'>): string =>
+  (approved?.votes.map((vote) => vote.by) ?? [{ name: by, identity }]).map(describePerson).join(', ');
 
 /** A provider may state a time that no date can hold. */
 const describeInstant = (at: number): string => {

@@ -115,20 +115,23 @@ export function advance(call: CallDraft, event: CallEvent): CallDraft {
   return call;
 }
 
+/** Sets only what changes: see `OwnCall`. */
 function rule(call: CallDraft, event: ToolDecided): void {
-  call.effectiveInput = event.effectiveInput ?? call.effectiveInput;
-  call.inputDigest = event.inputDigest ?? call.inputDigest;
-  if (event.inputDigest !== undefined) {
-    call.inputForm = event.inputForm;
-    call.artifacts = event.artifacts;
-    call.acceptedInput =
-      event.acceptedInput ?? (event.changes.length > 0 ? event.effectiveInput : call.acceptedInput);
-  }
-  call.wasCoerced ||= event.changes.length > 0;
-  call.policyVersion = event.policyVersion ?? call.policyVersion;
+  if (event.effectiveInput !== undefined) call.effectiveInput = event.effectiveInput;
+  if (event.inputDigest !== undefined) ruleInput(call, event, event.inputDigest);
+  if (event.changes.length > 0) call.wasCoerced = true;
+  if (event.policyVersion !== undefined) call.policyVersion = event.policyVersion;
   call.ruling = event.decision;
-  call.decidedBy = event.decidedBy ?? call.decidedBy;
-  call.grantId = event.grantId ?? call.grantId;
+  if (event.decidedBy !== undefined) call.decidedBy = event.decidedBy;
+  if (event.grantId !== undefined) call.grantId = event.grantId;
+}
+
+function ruleInput(call: CallDraft, event: ToolDecided, inputDigest: string): void {
+  call.inputDigest = inputDigest;
+  call.inputForm = event.inputForm;
+  if (event.artifacts.length > 0 || call.artifacts.length > 0) call.artifacts = event.artifacts;
+  if (event.acceptedInput !== undefined) call.acceptedInput = event.acceptedInput;
+  else if (event.changes.length > 0) call.acceptedInput = event.effectiveInput;
 }
 
 const undecided = {
@@ -247,8 +250,8 @@ function start(call: CallDraft, event: ToolStarted): void {
   // The process that took the call over started this attempt: one process, counted once.
   if (call.takeovers > 0) call.takeovers--;
   call.started = event;
-  call.failed = undefined;
-  call.retry = undefined;
+  if (call.failed !== undefined) call.failed = undefined;
+  if (call.retry !== undefined) call.retry = undefined;
 }
 
 function respond(call: CallDraft, event: ToolResponded): void {
@@ -260,13 +263,7 @@ function respond(call: CallDraft, event: ToolResponded): void {
     return;
   }
   call.status = 'settled';
-  call.settled = {
-    outcome: event.outcome,
-    content: event.content,
-    at: event.at,
-    costMicros: event.costMicros,
-    unsettledEffect: event.unsettledEffect,
-  };
+  call.settled = event;
 }
 
 export function begin(event: CallEvent): CallDraft {
@@ -300,6 +297,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   attrs: event.attrs,
   askedBy: event.askedBy,
   separateDuties: event.separateDuties ?? false,
+  hiddenIds: event.hiddenIds ?? none,
   traceparent: event.traceparent,
   policyVersion: undefined,
   ruling: undefined,

@@ -5,7 +5,7 @@ import { countedIdentity } from './counted-identity.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { DirectIdentity, Memberships } from './identity.ts';
 import { isVerified } from './identity.ts';
-import { isSpelledAlike, namesOf } from './same-identity.ts';
+import { isSpelledAlike, namesOf, subjectNames } from './same-identity.ts';
 
 /** When the question was asked, and when the person acted. */
 export type ActTime = { readonly askedAt: number; readonly at: number };
@@ -46,11 +46,12 @@ export function isMember(
   );
 }
 
-/** The exact names by which a rule or a delegation may name a person. */
+/**
+ * The exact names by which a rule or a delegation may name a person. The display name of a provider is not among them:
+ * people can often change it, and would get the rights of another.
+ */
 export const personNames = (identity: DirectIdentity): readonly string[] =>
-  identity.kind === 'provider'
-    ? [...namesOf(identity), `${identity.issuer}#${identity.subject}`]
-    : namesOf(identity);
+  identity.kind === 'provider' ? subjectNames(identity) : namesOf(identity);
 
 /** A link that names another person than its maker says nothing about that person's groups. */
 function isVouchedFor({ name, identity }: DecidedBy): boolean {

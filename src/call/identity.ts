@@ -41,7 +41,7 @@ export type ProviderIdentity = {
   readonly subject: string;
   /** The provider's name for the method, e.g. `oidc` or `saml`. */
   readonly method: string;
-  /** The claim that the host shows as the person's name. The host must choose one that people cannot change. */
+  /** The claim that is shown as the person's name. It gives no right: people can often change it. */
   readonly name?: string;
   /** When the provider verified the person, in milliseconds since 1970. */
   readonly at?: number;

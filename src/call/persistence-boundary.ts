@@ -16,7 +16,7 @@ export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]
   intent: 'The intent: the body does not run.',
   hold: 'The hold for a person: no person is asked yet.',
   decision: 'The decision of a person: it does not count yet.',
-  artifact: 'A large output: it goes on the record of the call instead.',
+  artifact: 'A large output: it is stored in the record of the call instead.',
   report: 'The report of a hand-off: the worker has to report again.',
   settle:
     'The outcome, or a late result: the body ran. It goes to the spill file or stays in memory, and is written later.',

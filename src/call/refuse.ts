@@ -11,7 +11,7 @@
  */
 import { describeDecider } from './describe-identity.ts';
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command, EventDraft } from './command.ts';
 import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
@@ -19,12 +19,18 @@ import { denialsNeeded, hasPolicy, isQuorumComplete } from './quorum.ts';
 import { completes, whyNotApprover } from './why-not-approver.ts';
 
 /** Why a command is illegal, or undefined if it is legal. */
-export function refuse(call: Call | undefined, command: Command, at: number): string | undefined {
-  if (command.type === 'request') return call && 'This call was requested already.';
+export function refuse(
+  call: Call | undefined,
+  command: Command | EventDraft,
+  at: number,
+): string | undefined {
+  if (command.type === 'request' || command.type === 'tool.requested')
+    return call && 'This call was requested already.';
   if (call === undefined) return 'This call was never requested.';
   const settled = call.status === 'settled';
   switch (command.type) {
     case 'rule':
+    case 'tool.decided':
       if (settled) return 'The call has its outcome; no gate can change it.';
       if (call.status === 'running') return 'The body is running; it is too late for a gate.';
       if (command.grantId !== undefined && command.decision !== 'allow')
@@ -64,6 +70,7 @@ export function refuse(call: Call | undefined, command: Command, at: number): st
     case 'take_over':
       return settled ? 'The call has its outcome; there is nothing to take over.' : undefined;
     case 'start':
+    case 'tool.started':
       if (settled) return 'The call has its outcome; its body may not run.';
       if (call.status === 'held') return 'The call is held for a person; its body may not run.';
       if (call.ruling !== 'allow') return 'The gates have not let the call through; its body may not run.';
@@ -74,6 +81,7 @@ export function refuse(call: Call | undefined, command: Command, at: number): st
         return 'The attempt has failed, and no retry was requested.';
       return undefined;
     case 'respond':
+    case 'tool.responded':
       if (!command.final && call.failed !== undefined) return 'The attempt has ended already.';
       return refuseOutcome(call, command.outcome, command.final);
     case 'try_again':

@@ -7,7 +7,7 @@
  *    look-alike characters make no difference.
  * 2. Loose comparison never gives a permission.
  */
-import type { DirectIdentity, Identity } from './identity.ts';
+import type { DirectIdentity, Identity, ProviderIdentity } from './identity.ts';
 
 /**
  * Letters of other scripts, and digits, that look like a Latin letter. After NFKC, without accents, in lower
@@ -60,7 +60,7 @@ export function isSameName(left: string | undefined, right: string | undefined):
 export const isSpelledAlike = (left: string, right: string): boolean => plain(left) === plain(right);
 const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase();
 
-/** Every name in an identity. */
+/** Every name in an identity, for comparisons that refuse. A provider's name may be one that the person can change. */
 export function namesOf(identity: Identity): readonly string[] {
   switch (identity.kind) {
     case 'token':
@@ -68,7 +68,7 @@ export function namesOf(identity: Identity): readonly string[] {
     case 'os_user':
       return [identity.user];
     case 'provider':
-      return identity.name === undefined ? [identity.subject] : [identity.name, identity.subject];
+      return [...(identity.name === undefined ? [] : [identity.name]), ...subjectNames(identity)];
     case 'self_asserted':
       return [];
     case 'link':
@@ -81,6 +81,12 @@ export function namesOf(identity: Identity): readonly string[] {
       ];
   }
 }
+
+/** The exact names of a person at a provider, which only the provider gives. */
+export const subjectNames = ({ issuer, subject }: ProviderIdentity): readonly string[] => [
+  subject,
+  `${issuer}#${subject}`,
+];
 
 /** The direct identities in an identity: itself, or those of the maker and the user of a link. */
 export function directOf(identity: Identity): readonly DirectIdentity[] {

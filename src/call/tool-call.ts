@@ -7,7 +7,8 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { isDotSegment } from '../base/dot-segment.ts';
-import { formatPath, isJsonObject, parseJson, toJson } from '../base/json.ts';
+import { copyJson, JsonCopying } from '../base/json-copy.ts';
+import { formatPath, isJsonObject, parseJson, readingOf, toJson } from '../base/json.ts';
 import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
@@ -35,7 +36,6 @@ export type ParsedArguments =
   | { readonly ok: false; readonly problem: string; readonly raw: JsonValue };
 
 const longestWord = 1_000;
-const onlySafeIntegers = { refuseUnsafeIntegers: true } as const;
 const envelopeKeys: ReadonlySet<PropertyKey> = new Set(['id', 'name', 'arguments']);
 
 /**
@@ -102,8 +102,9 @@ function parseWord(key: 'id' | 'name', value: unknown): string {
 
 function parseArguments(value: unknown): ParsedArguments {
   if (typeof value === 'string') return parseArgumentText(value);
-  const copy = toJson(value, onlySafeIntegers);
-  if (copy.ok && isJsonObject(copy.value)) return { ok: true, arguments: copy.value };
+  const copied = copyJson(value, true);
+  if (isJsonObject(copied) && !(copied instanceof JsonCopying)) return { ok: true, arguments: copied };
+  const copy = readingOf(copied);
   const kept = copy.ok ? copy : toJson(value);
   return {
     ok: false,

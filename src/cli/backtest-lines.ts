@@ -65,7 +65,7 @@ function* remarks({ notJudged, byKeptForm, unanswered }: BacktestReport): Genera
   if (unanswered > 0)
     yield `${count(unanswered)} confirmations expired without a decision. The backtest assumes the same: if a rule still asks, the call does not run, unless the rule allows it on expiry.`;
   if (byKeptForm > 0)
-    yield `${count(byKeptForm)} were judged by their stored form: rules saw masks instead of redacted values. They may decide differently on the real values.`;
+    yield `${count(byKeptForm)} were evaluated in their stored form: rules saw masks instead of redacted values. They may decide differently on the real values.`;
 }
 
 const count = (value: number): string => value.toLocaleString('en-US');

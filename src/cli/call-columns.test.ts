@@ -25,6 +25,7 @@ const summary = (call: Partial<CallSummary>): CallSummary => ({
   elapsedMs: 12.4,
   costMicros: 0,
   userId: undefined,
+  ruleId: undefined,
   args: undefined,
   ...call,
 });

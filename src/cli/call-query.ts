@@ -1,6 +1,7 @@
 /** The options that select calls, and the query made from them. */
 import type { CallStatus } from '../call/call.ts';
 import type { CallQuery } from '../ledger/call-query.ts';
+import { errorsAmong } from '../ledger/call-query.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
 import type { Given, Options } from './command.ts';
 import { outcomeChoices, outcomeQuery } from './outcome-query.ts';
@@ -23,6 +24,9 @@ export const filterOptions: Options = {
   status: { value: 'WORD', help: 'Only calls with this status', choices: Object.keys(statuses) },
   outcome: { value: 'WORD', help: 'Only calls with this outcome', choices: outcomeChoices },
   code: { value: 'CODE', help: 'Only calls with this reason code, e.g. tool.timeout' },
+  rule: { value: 'ID', help: 'Only calls that this rule denied' },
+  principal: { value: 'ID', help: 'Only calls made for this user' },
+  errors: { help: 'Only calls that failed or timed out' },
   mode: {
     value: 'WORD',
     help: 'Only calls of tools with this mode',
@@ -55,8 +59,10 @@ export function toCallQuery(given: Given, now: number): CallQuery {
     toolName: given.text('tool'),
     status: isStatus(status) ? status : undefined,
     mode: isToolMode(mode) ? mode : undefined,
-    outcome: ended.outcome,
+    outcome: given.has('errors') ? errorsAmong(ended) : ended.outcome,
     code: given.text('code') ?? ended.code,
+    ruleId: given.text('rule'),
+    userId: given.text('principal'),
     text: given.text('text'),
     unresolved: given.has('unresolved') ? true : undefined,
     ...timesOf(given, now),

@@ -22,6 +22,7 @@ import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
 import { diffCommand } from './commands/diff.ts';
+import { forkCommand } from './commands/fork.ts';
 import { eraseCommand } from './commands/erase.ts';
 import { errorsCommand } from './commands/errors.ts';
 import { archiveCommand } from './commands/archive.ts';
@@ -49,6 +50,7 @@ import { retentionCommand } from './commands/retention.ts';
 import { restoreCommand } from './commands/restore.ts';
 import { rotateKeyCommand } from './commands/rotate-key.ts';
 import { serveCommand } from './commands/serve.ts';
+import { runCommand } from './commands/run.ts';
 import { sessionsCommand } from './commands/sessions.ts';
 import { showCommand } from './commands/show.ts';
 import { signInsCommand } from './commands/sign-ins.ts';
@@ -72,6 +74,8 @@ export const commands: readonly CliCommand[] = [
   editCommand,
   tuiCommand,
   undoCommand,
+  runCommand,
+  forkCommand,
   grantsCommand,
   delegationsCommand,
   handoffCommand,

@@ -1,6 +1,7 @@
 /** Two sessions compared, for people and for programs. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
+import { weightOfDifference } from '../replay/difference-weight.ts';
 import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, trim } from './text-width.ts';
@@ -55,9 +56,6 @@ function* hiddenNote({ comparedByKeptForm }: SessionDiff, out: Terminal): Genera
     );
 }
 
-/** Fields that say what became of a call, and who let it run. */
-const importantFields: readonly string[] = ['outcome', 'audit', 'decisions', 'questions'];
-
 /** What a reader looks for first: calls with another end or decision, and calls that only one session made. */
 function* importantLines(
   { calls }: SessionDiff,
@@ -66,7 +64,7 @@ function* importantLines(
 ): Generator<string, void> {
   const important = calls.flatMap((call): CallDifference[] => {
     if (call.status !== 'changed') return call.status === 'same' ? [] : [call];
-    const differences = call.differences.filter(({ field }) => importantFields.includes(field));
+    const differences = call.differences.filter((each) => weightOfDifference(each) === 'end');
     return differences.length === 0 ? [] : [{ ...call, differences }];
   });
   if (important.length === 0) return;

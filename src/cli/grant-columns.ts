@@ -1,6 +1,6 @@
 /** Grants, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
-import { describePerson } from '../call/describe-identity.ts';
+import { describeGivers } from '../call/describe-identity.ts';
 import type { GrantView } from '../runtime/host/grant-view.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
@@ -32,7 +32,7 @@ export function grantRow(grant: GrantView, now: number): Row {
     until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
     `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
     { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
-    terminalText(describePerson({ name: grant.by, identity: grant.identity })),
+    terminalText(describeGivers(grant)),
     terminalId(grant.sessionId),
     { text: terminalText(grant.reason ?? ''), style: 'dim' },
   ];

@@ -53,7 +53,7 @@ export const gatewayOptions: Options = {
   open: { help: 'Over HTTP on this machine: accept clients without a token' },
   contracts: {
     value: 'FILE',
-    help: 'Contracts in force; reloaded when the files change',
+    help: 'Contract files to apply; reloaded when they change',
     file: true,
     multiple: true,
   },
@@ -99,12 +99,8 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
       readsOnly: false,
     };
     if (port === undefined) {
-      const stop = new Promise<void>((resolve) => {
-        context.signal.addEventListener('abort', () => resolve(), { once: true });
-        if (context.signal.aborted) resolve();
-      });
       const { stdin, stdout } = process;
-      await Promise.race([gateway.serveStdio({ caller, stdin, stdout }), stop]);
+      await Promise.race([gateway.serveStdio({ caller, stdin, stdout }), untilStopped(context.signal)]);
       return exitCodes.good;
     }
     const host = given.text('host');

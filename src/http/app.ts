@@ -3,7 +3,7 @@
  * its role, check the request, handle it, answer.
  */
 import { isJsonObject } from '../base/json.ts';
-import { safeId } from '../base/safe-id.ts';
+import { safeIdBy } from '../base/safe-id.ts';
 import { readTraceparent, traceIdsOf } from '../base/traceparent.ts';
 import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
@@ -148,8 +148,8 @@ export function createApp(options: AppOptions): App {
       status,
       elapsedMs,
       traceId: traceparent && traceIdsOf(traceparent).traceId,
-      sessionId: visit.call && safeId(visit.call.sessionId),
-      callId: visit.call && safeId(visit.call.callId),
+      sessionId: visit.call && safeIdBy(service.runtime.redactor, visit.call.sessionId),
+      callId: visit.call && safeIdBy(service.runtime.redactor, visit.call.callId),
     });
     return response;
   };

@@ -131,7 +131,7 @@ async function takeUp(
       },
     );
     if (unknown !== undefined) askedCalls.note(sessionId, callId, unknown);
-    const { token, arguments: input, attempt, idempotencyKey, deadlineMs, expiresAt } = claim;
+    const { token, arguments: input, attempt, idempotencyKey, traceparent, deadlineMs, expiresAt } = claim;
     return {
       decision: 'allow',
       sessionId,
@@ -141,6 +141,7 @@ async function takeUp(
       token,
       attempt,
       idempotencyKey,
+      traceparent,
       deadlineMs,
       expiresAt,
     };

@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import { isQuittanceError } from '../base/error.ts';
 import type { ContractOrder, SentError } from './contract-work.ts';
 import { toSent, workOnContracts } from './contract-work.ts';
-import { lowerPriority } from './lower-priority.ts';
+import { behindServer, lowerPriority } from '../runtime/host/lower-priority.ts';
 import { nameThisThread } from './thread-clock.ts';
 
 export type ContractThreadAnswer =
@@ -17,7 +17,7 @@ export type ContractThreadAnswer =
 
 if (parentPort !== null) {
   const port = parentPort;
-  lowerPriority();
+  lowerPriority(behindServer);
   port.postMessage({ type: 'ready', thread: nameThisThread() } satisfies ContractThreadAnswer);
   port.on('message', (order: ContractOrder) => {
     workOnContracts(order).then(

@@ -1,6 +1,10 @@
-/** Counts calls by kind. Without filters it reads stored counts; with filters it counts calls up to a cap. */
+/** Counts calls by kind: exactly if an index finds them, otherwise up to a cap. */
+import type { Awaitable } from '../base/json.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
+import { outcomesOf } from '../ledger/call-query.ts';
+import type { CallTally } from '../ledger/call-tally.ts';
+import { hourMs } from '../ledger/call-tally.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { CallFacets, FacetCount } from './api/call.ts';
 
@@ -22,14 +26,15 @@ export async function countFacets(
     const values = counts.get(name);
     values?.set(value, (values.get(value) ?? 0) + calls);
   };
-  const isWhole = Object.values(query).every((value) => value === undefined);
   let total = 0;
   let capOf: CallFacets['capOf'];
-  if (isWhole)
-    for (const tally of await ledger.queries.tallyCalls({ by: names })) {
-      total += tally.calls;
-      for (const name of names) add(name, tally[name], tally.calls);
-    }
+  if (isCounted(query))
+    for (const counts of countedParts(ledger, query))
+      for (const count of await counts()) {
+        if (!isWanted(count, query)) continue;
+        total += count.calls;
+        for (const name of names) add(name, count[name], count.calls);
+      }
   else
     for await (const page of pagesOf(reads, query)) {
       ({ capOf } = page);
@@ -53,6 +58,53 @@ export async function countFacets(
     code: toList('code'),
   };
 }
+
+/** Filters that counts can answer. */
+const countedFilters: ReadonlySet<string> = new Set<keyof CallQuery>([
+  'since',
+  'until',
+  'toolName',
+  'ruleId',
+  'mode',
+  'status',
+  'outcome',
+  'code',
+]);
+
+const isCounted = (query: CallQuery): boolean =>
+  Object.entries(query).every(([name, value]) => value === undefined || countedFilters.has(name));
+
+type Counted = Readonly<Pick<CallTally, Facet | 'calls'>>;
+
+/** Whole hours are read from stored counts. Calls of the hours before and after, and those of a rule, are counted. */
+function* countedParts(
+  { queries }: Pick<Ledger, 'queries'>,
+  { since, until, toolName, ruleId }: CallQuery,
+): Generator<() => Awaitable<readonly Counted[]>, void> {
+  const stepMs = Number.MAX_SAFE_INTEGER;
+  if (ruleId !== undefined) {
+    yield () => queries.countCalls({ since, until, toolName, ruleId, stepMs });
+    return;
+  }
+  const first = since && Math.min(Math.ceil(since / hourMs) * hourMs, until ?? Infinity);
+  const last = until && Math.max(Math.floor(until / hourMs) * hourMs, first ?? 0);
+  if (since !== undefined && first !== since)
+    yield () => queries.countCalls({ since, until: first, toolName, stepMs });
+  if (first === undefined || last === undefined || first < last)
+    yield () => queries.tallyCalls({ by: names, since: first, until: last, toolName });
+  if (until !== undefined && last !== until)
+    yield () => queries.countCalls({ since: last, until, toolName, stepMs });
+}
+
+const isWanted = (tally: Counted, query: CallQuery): boolean => {
+  const outcomes = outcomesOf(query);
+  return (
+    (outcomes === undefined || (tally.outcome !== '' && outcomes.includes(tally.outcome))) &&
+    (query.mode === undefined || tally.mode === query.mode) &&
+    (query.status === undefined || tally.status === query.status) &&
+    (query.code === undefined || tally.code === query.code)
+  );
+};
 
 type CountedPage = {
   readonly rows: readonly CallSummary[];

@@ -8,7 +8,7 @@ import { isQuittanceError } from '../base/error.ts';
 import { exportLedger } from '../replay/export-ledger.ts';
 import { readAllSizes } from '../replay/read-all-entries.ts';
 import { openLedger } from '../store/open-ledger.ts';
-import { lowerPriority } from './lower-priority.ts';
+import { behindServer, lowerPriority } from '../runtime/host/lower-priority.ts';
 import type { SentError } from './contract-work.ts';
 import { toSent } from './contract-work.ts';
 
@@ -36,7 +36,7 @@ const pieceChars = 65_536;
 if (parentPort !== null && isExportData(workerData)) {
   const port = parentPort;
   const { ledgerUrl, sessionId, toolVersion, entryBytes, now } = workerData;
-  lowerPriority();
+  lowerPriority(behindServer);
   const stop = new AbortController();
   const tell = (message: ExportThreadMessage): void => port.postMessage(message);
   let wake: (() => void) | undefined;

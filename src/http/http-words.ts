@@ -19,7 +19,7 @@ type Words = {
 const words: { readonly [Code in ErrorCode]?: Words } = {
   'config.invalid': {
     status: 400,
-    title: 'The request asks for something that cannot be done as it is put.',
+    title: 'The request is invalid.',
   },
   'contracts.invalid': { status: 422 },
   'call.malformed': {

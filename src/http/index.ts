@@ -1,5 +1,6 @@
 export { createHttpServer } from './create-http-server.ts';
-export type { HttpLimits, HttpServer, HttpServerOptions } from './create-http-server.ts';
+export type { HttpServer } from './create-http-server.ts';
+export type { HttpLimits, HttpServerOptions } from './http-server-options.ts';
 export type { ListenTimeouts } from './listen.ts';
 export type { RoleRule, SignInOptions } from './sign-in/sign-in-options.ts';
 export type { Rate } from './rate-limit.ts';

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openLedger } from '../store/open-ledger.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
 import { runJobWork } from './job-work.ts';
-import { lowerPriority } from './lower-priority.ts';
+import { behindServer, lowerPriority } from '../runtime/host/lower-priority.ts';
 
 export type JobThreadData = { readonly ledgerUrl: string; readonly order: JobOrder };
 export type JobThreadMessage =
@@ -14,7 +14,7 @@ const tellEveryMs = 100;
 
 if (parentPort !== null) {
   const port = parentPort;
-  lowerPriority();
+  lowerPriority(behindServer);
   const { ledgerUrl, order } = workerData as JobThreadData;
   const stop = new AbortController();
   port.once('message', () => stop.abort());

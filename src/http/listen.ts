@@ -197,7 +197,7 @@ const toRefusal = (error: NodeJS.ErrnoException, host: string, port: number): Er
     : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'
       ? new QuittanceError(
           'config.invalid',
-          `This machine has no address ${host}. Use 127.0.0.1, or one of its own.`,
+          `This machine has no address ${host}. Use 127.0.0.1, or an address of this machine.`,
           {},
           error,
         )

@@ -36,7 +36,7 @@ export const httpCodes: { readonly [Code in HttpCode]: { readonly status: number
     'http.head_too_large': { status: 431, title: 'The head of the request is too large.' },
     'http.wrong_host': { status: 421, title: 'This server does not answer under that name.' },
     'http.cross_site': { status: 403, title: 'The request comes from another site.' },
-    'http.range_not_satisfiable': { status: 416, title: 'The range lies outside of what there is.' },
+    'http.range_not_satisfiable': { status: 416, title: 'The range is outside of the content.' },
     'http.too_many_requests': { status: 429, title: 'Too many requests.' },
     'http.not_available': { status: 501, title: 'This server was started without it.' },
     'http.provider_unavailable': { status: 503, title: 'The identity provider cannot be reached.' },

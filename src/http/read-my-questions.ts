@@ -1,5 +1,5 @@
 /** The questions that wait for a caller, for the number that their pages show. */
-import { shownId } from '../base/safe-id.ts';
+import { shownIdBy } from '../base/safe-id.ts';
 import type { Actor } from './actor.ts';
 import { allows, identityOf } from './actor.ts';
 import type { MyQuestions } from './api/me.ts';
@@ -18,7 +18,7 @@ export async function readMyQuestions({ runtime }: Service, actor: Actor): Promi
     more: next !== undefined,
     rows: rows.slice(0, mostNamed).map(({ confirmationId, displayName, toolName }) => ({
       confirmationId,
-      tool: shownId(displayName || toolName),
+      tool: shownIdBy(runtime.redactor, displayName || toolName),
     })),
   };
 }

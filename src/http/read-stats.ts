@@ -1,10 +1,11 @@
 /**
- * Numbers over a span of time. A long span is read from hourly counts. For a short span, hours are too coarse, so its
- * calls are counted, up to a limit.
+ * Numbers over a span of time. A long span is read from hourly counts. For a short span, hours are too coarse, so the
+ * store counts its calls.
  */
 import type { BoundedReads } from './bounded-reads.ts';
+import type { RuleDenials } from '../ledger/call-count.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
-import { hourMs, tallyKeyOf } from '../ledger/call-tally.ts';
+import { hourMs } from '../ledger/call-tally.ts';
 import type { BudgetRule } from '../runtime/host/budget.ts';
 import type { Stats } from './api/stats.ts';
 import { readBudgets } from './read-budgets.ts';
@@ -40,9 +41,10 @@ export type StatsRange = {
   readonly toolName: string | undefined;
 };
 
-/** Spans up to this long are counted call by call. */
+/** Spans up to this long are counted to the millisecond. */
 const shortSpanMs = 6 * hourMs;
-const mostCounted = 20_000;
+/** The part of a short span that is counted at once: other requests run in between. */
+const pieceOfShortMs = hourMs / 2;
 const mostPieces = 40;
 
 const dayMs = 24 * hourMs;
@@ -84,10 +86,12 @@ type Take = {
 
 export async function readStats(
   reads: BoundedReads,
-  span: StatsRange,
+  asked: StatsRange,
   budgets: readonly BudgetRule[],
 ): Promise<Stats> {
-  const isShort = span.until - span.since <= shortSpanMs;
+  const isShort = asked.until - asked.since <= shortSpanMs;
+  // Hours are counted as a whole. The answer says so, and lists of the same calls begin at the same time.
+  const span = isShort ? asked : { ...asked, since: Math.floor(asked.since / hourMs) * hourMs };
   const wanted = (span.until - span.since) / span.buckets;
   const bucketMs =
     widths.find((width) => width >= wanted && (isShort || width >= hourMs)) ??
@@ -114,16 +118,17 @@ export async function readStats(
     ofTool: (counted) => tools.add(counted),
   };
   // Together: on a server, each question takes a round trip.
-  const [exact, spent, now] = await Promise.all([
-    isShort ? countCalls(reads, span, take) : countHours(reads, span, bucketMs, take),
+  const [rules, spent, now] = await Promise.all([
+    // Rules do not belong to a tool.
+    asked.toolName === undefined ? reads.ledger.queries.countDenials(span) : [],
     readBudgets(reads, budgets),
     readNow(reads),
+    isShort ? countSteps(reads, span, bucketMs, take) : countHours(reads, span, bucketMs, take),
   ]);
   return {
     since: span.since,
     until: span.until,
     bucketMs,
-    exact,
     totals,
     series: [...buckets.values()].map(({ latencies: taken, ...bucket }) => ({
       ...bucket,
@@ -132,10 +137,15 @@ export async function readStats(
     })),
     latency: latencies.toPercentiles(),
     ...tools.toLists(),
+    rules: rules.toSorted(byCalls),
     budgets: spent,
     now,
   };
 }
+
+/** Most calls first. */
+const byCalls = (one: RuleDenials, other: RuleDenials): number =>
+  other.calls - one.calls || (one.ruleId < other.ruleId ? -1 : 1);
 
 const newBucket = (at: number): Bucket => ({
   ...noOutcomeCounts(),
@@ -145,25 +155,20 @@ const newBucket = (at: number): Bucket => ({
   latencies: new Latencies(),
 });
 
-async function countCalls(
+async function countSteps(
   reads: BoundedReads,
   { since, until, toolName }: StatsRange,
+  stepMs: number,
   take: Take,
-): Promise<boolean> {
-  let cursor: string | undefined;
-  for (let seen = 0; seen < mostCounted;) {
-    const page = await reads.ledger.queries.findCalls({ since, until, toolName, limit: 500, cursor });
-    for (const call of page.rows) {
-      const counted = { ...tallyKeyOf(call), calls: 1, costMicros: call.costMicros };
-      take.inTime(counted, call.requestedAt);
-      take.ofTool(counted);
+): Promise<void> {
+  for (const [from, to] of cut(since, until, pieceOfShortMs)) {
+    const range = { since: from, until: to, toolName };
+    for (const count of await reads.ledger.queries.countCalls({ ...range, stepMs })) {
+      take.inTime(count, count.at);
+      take.ofTool(count);
     }
-    seen += page.rows.length;
-    cursor = page.next;
-    if (cursor === undefined) return true;
     await reads.pause();
   }
-  return false;
 }
 
 /** The ledger adds up the hours: one statement for the buckets and one for the tools. */
@@ -172,7 +177,7 @@ async function countHours(
   { since, until, toolName }: StatsRange,
   bucketMs: number,
   take: Take,
-): Promise<boolean> {
+): Promise<void> {
   const { queries } = reads.ledger;
   const hourStep = bucketMs / hourMs;
   // A very long span is cut, so that other requests run in between.
@@ -187,7 +192,6 @@ async function countHours(
     for (const tally of ofTools) take.ofTool(tally);
     await reads.pause();
   }
-  return true;
 }
 
 /**
@@ -195,7 +199,7 @@ async function countHours(
  * a whole.
  */
 function* cut(since: number, until: number, pieceMs: number): Generator<readonly [number, number], void> {
-  for (let from = Math.floor(since / hourMs) * hourMs; from < until;) {
+  for (let from = since; from < until;) {
     const to = Math.min((Math.floor(from / pieceMs) + 1) * pieceMs, until);
     yield [from, to];
     from = to;

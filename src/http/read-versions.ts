@@ -2,7 +2,7 @@
 import { readStored } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { ledgerSessionId } from '../ledger/ledger.ts';
-import type { ContractsVersion, RuleHit, RuleHits } from './api/contract.ts';
+import type { ContractsVersion, RuleHit, RuleHits, RuleHitsQuery } from './api/contract.ts';
 import type { BoundedReads, CallRef } from './bounded-reads.ts';
 
 export async function readVersions(reads: BoundedReads): Promise<readonly ContractsVersion[]> {
@@ -49,11 +49,20 @@ async function* readEach(
   }
 }
 
-export async function countHits(reads: BoundedReads): Promise<RuleHits> {
-  const found = new Map<string, { -readonly [Name in keyof RuleHit]: RuleHit[Name] }>();
-  const { rows } = await reads.ledger.queries.findCalls({ limit: mostCalls });
+type CountedRule = { -readonly [Name in keyof RuleHit]: RuleHit[Name] };
+
+/** Counts each call once for each rule. A call that a rule only would have changed counts as observed. */
+export async function countHits(reads: BoundedReads, { since, until }: RuleHitsQuery): Promise<RuleHits> {
+  const found = new Map<string, CountedRule>();
+  const { queries } = reads.ledger;
+  const [denials, { rows, next }] = await Promise.all([
+    queries.countDenials({ since, until }),
+    queries.findCalls({ limit: mostCalls, since, until }),
+  ]);
+  let examined = 0;
   for await (const { sessionId, callId, stored } of readEach(reads, rows)) {
     const seen = new Set<string>();
+    examined++;
     for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
       if (event.type !== 'tool.decided' && event.type !== 'tool.responded') continue;
       if (!('rules' in event)) continue;
@@ -76,8 +85,10 @@ export async function countHits(reads: BoundedReads): Promise<RuleHits> {
     }
   }
   return {
-    calls: rows.length,
-    since: rows.at(-1)?.requestedAt,
+    calls: examined,
+    since: rows[examined - 1]?.requestedAt,
+    exact: next === undefined && examined === rows.length,
+    denials,
     rules: [...found.values()].toSorted(
       (one, other) => other.hits + other.observed - one.hits - one.observed,
     ),

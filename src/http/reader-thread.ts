@@ -9,7 +9,7 @@ import type { Answered } from './answered.ts';
 import { AnswerTooLarge, answerJson, answerProblem } from './answered.ts';
 import type { ReadLimits } from './bounded-reads.ts';
 import { BoundedReads } from './bounded-reads.ts';
-import { lowerPriority } from './lower-priority.ts';
+import { behindServer, lowerPriority } from '../runtime/host/lower-priority.ts';
 import { HttpRefusal, toProblem } from './problem.ts';
 import type { InputOf, ReadingName, Readings } from './readings.ts';
 import { readings } from './readings.ts';
@@ -69,7 +69,7 @@ const tooLarge = ({ bytes, most }: AnswerTooLarge): HttpRefusal =>
 if (parentPort !== null && isReaderData(workerData)) {
   const port = parentPort;
   const { ledgerUrl, limits, answerBytes } = workerData;
-  lowerPriority();
+  lowerPriority(behindServer);
   let now = 0;
   const ledger = await openLedger(ledgerUrl, { readOnly: true, clock: { ...systemClock, now: () => now } });
   let underWay = 0;

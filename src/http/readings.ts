@@ -12,11 +12,11 @@ import { foldStored } from '../ledger/fold-stored.ts';
 import { toUnresolvedCall } from '../runtime/host/unresolved-call.ts';
 import type { CallDetail, CallFacets, CallPage } from './api/call.ts';
 import type { ConfirmationPage, GrantList, GrantListQuery, UnresolvedPage } from './api/confirmation.ts';
-import type { ContractsVersions, RuleHits } from './api/contract.ts';
+import type { ContractsVersions, RuleHits, RuleHitsQuery } from './api/contract.ts';
 import type { AuditPage, AuditQuery, FeedPage } from './api/feed.ts';
 import type { HandoffList, HandoffListQuery } from './api/handoff.ts';
 import type { HeadPage } from './api/job.ts';
-import type { Timeline } from './api/session.ts';
+import type { SessionComparison, Timeline } from './api/session.ts';
 import type { Stats } from './api/stats.ts';
 import type { BoundedReads, CallRef, LargeCall } from './bounded-reads.ts';
 import { countFacets } from './count-facets.ts';
@@ -26,6 +26,9 @@ import { countHits, readVersions } from './read-versions.ts';
 import { readCallDetail } from './read-call-detail.ts';
 import type { FeedSlice } from './read-feed.ts';
 import { readAudit, readFeedPage } from './read-feed.ts';
+import { readComparison } from './read-comparison.ts';
+import type { ForkPlan } from './read-fork.ts';
+import { readForkPlan } from './read-fork.ts';
 import { readGrants } from './read-grants.ts';
 import { readHandoffs } from './read-handoffs.ts';
 import { readHeads } from './read-heads.ts';
@@ -51,6 +54,8 @@ export type Readings = {
     { readonly sessionId: string; readonly limit: number; readonly cursor: string | undefined },
     Timeline
   >;
+  readonly comparison: Reading<{ readonly a: string; readonly b: string }, SessionComparison>;
+  readonly fork: Reading<CallRef, ForkPlan>;
   readonly events: Reading<FeedSlice, FeedPage>;
   readonly audit: Reading<AuditQuery, AuditPage>;
   readonly confirmations: Reading<ConfirmationQuery, ConfirmationPage>;
@@ -63,7 +68,7 @@ export type Readings = {
     UnresolvedPage
   >;
   readonly stats: Reading<{ readonly span: AskedSpan; readonly budgets: readonly BudgetRule[] }, Stats>;
-  readonly hits: Reading<object, RuleHits>;
+  readonly hits: Reading<RuleHitsQuery, RuleHits>;
   readonly versions: Reading<object, ContractsVersions>;
   readonly tools: Reading<{ readonly toolName: string | undefined }, readonly ToolNumbers[]>;
   readonly question: Reading<{ readonly confirmationId: string }, ConfirmationView>;
@@ -83,6 +88,8 @@ export const readings: Readings = {
   call: (reads, { url, traceUrl, ...ref }) => readCallDetail(reads, ref, { url, traceUrl }),
   sessions: async ({ ledger }, query) => ledger.queries.findSessions(query),
   timeline: (reads, { sessionId, ...page }) => readTimeline(reads, sessionId, page),
+  comparison: (reads, { a, b }) => readComparison(reads, a, b),
+  fork: (reads, ref) => readForkPlan(reads, ref),
   events: (reads, query) => readFeedPage(reads, query),
   audit: (reads, query) => readAudit(reads, query),
   confirmations: (reads, query) =>
@@ -109,7 +116,7 @@ export const readings: Readings = {
     ),
   stats: (reads, { span, budgets }) =>
     readStats(reads, { ...span, ...spanOf(span, reads.ledger.now()) }, budgets),
-  hits: (reads) => countHits(reads),
+  hits: (reads, query) => countHits(reads, query),
   versions: async (reads) => ({ rows: await readVersions(reads) }),
   tools: (reads, { toolName }) => readToolNumbers(reads.ledger, toolName),
   question: (reads, input) => readQuestion(reads, input),

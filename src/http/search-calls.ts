@@ -6,7 +6,7 @@ import type { BoundedReads } from './bounded-reads.ts';
 
 /** How many rows a search reads, and for how long, before it answers. `next` continues from there. */
 const mostScanned = 16_000;
-const scanAtOnce = 4_000;
+const scanAtOnce = 2_000;
 const longestSearchMs = 40;
 
 export async function searchCalls(

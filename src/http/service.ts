@@ -11,6 +11,7 @@ import type { AskedCalls } from './asked-calls.ts';
 import type { ContractThreads } from './contract-threads.ts';
 import type { Exports } from './exports.ts';
 import type { Followers } from './followers.ts';
+import type { Forks } from './forks.ts';
 import type { Jobs } from './jobs.ts';
 import type { McpServers } from './mcp-servers.ts';
 import type { Metrics } from './metrics.ts';
@@ -35,6 +36,7 @@ export type Service = {
   readonly followers: Followers;
   readonly jobs: Jobs;
   readonly exports: Exports;
+  readonly forks: Forks;
   /** Works on documents from requests. */
   readonly contractThreads: ContractThreads;
   /** The MCP servers behind the gateways of the ledger. */

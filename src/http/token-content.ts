@@ -115,7 +115,7 @@ export function makeToken(given: NewToken, createdAt: number): MadeToken & { rea
   if (principals !== undefined && readTokenPrincipals(principals) === undefined)
     throw new QuittanceError(
       'config.invalid',
-      'The principals of a token are lists of values by field, e.g. {"userId":["bob"],"orgId":["acme"],"claims":{"team":["ops"]}}. "*" stands for any value.',
+      'The principals of a token are lists of values by field, e.g. {"userId":["bob"],"orgId":["acme"],"claims":{"team":["ops"]}}. "*" matches any value.',
     );
   const token = newSecret();
   const expiresAt = expiresInMs === undefined ? undefined : createdAt + expiresInMs;
@@ -219,7 +219,7 @@ export function checkTokenName(name: string): void {
   if (name.trim() === '' || name.length > longestName || /[\p{Cc}\p{Cs}]/u.test(name))
     throw new QuittanceError(
       'config.invalid',
-      `A token needs a name of 1 to ${longestName} characters, without control characters: it stands on every decision made with it.`,
+      `A token needs a name of 1 to ${longestName} characters, without control characters: it is recorded with every decision made with the token.`,
     );
   if (name.includes(nameSeparator))
     throw new QuittanceError(
@@ -329,7 +329,7 @@ const timeOf = (record: JsonObject, expiresAt: JsonValue | undefined): number | 
 const broken = (place: string, cause?: unknown): QuittanceError =>
   new QuittanceError(
     'config.invalid',
-    `${place} does not hold tokens as this version writes them. Restore it, or remove it and create the tokens anew with: quittance tokens create`,
+    `${place} does not contain tokens in the format of this version. Restore it, or remove it and create the tokens again with: quittance tokens create`,
     {},
     cause,
   );

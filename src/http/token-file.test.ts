@@ -79,7 +79,7 @@ test('a malformed file lets no one in, and the error says so', () => {
     '{"version":1,"tokens":[{"tokenId":"1","name":"x","role":"constructor","hash":"00"}],"logins":[]}',
   ]) {
     writeFileSync(path, content);
-    expect(() => open().findToken(token)).toThrow('does not hold tokens');
+    expect(() => open().findToken(token)).toThrow('does not contain tokens');
   }
 });
 

@@ -50,7 +50,9 @@ export class ToolCounts {
           return { toolName, calls: count, p50Ms, p95Ms };
         })
         .filter(({ calls }) => calls > 0)
-        .toSorted((one, other) => (other.p95Ms ?? 0) - (one.p95Ms ?? 0))
+        .toSorted(
+          (one, other) => (other.p95Ms ?? 0) - (one.p95Ms ?? 0) || (one.toolName < other.toolName ? -1 : 1),
+        )
         .slice(0, mostTools),
       costlyTools: tools
         .filter(({ costMicros }) => costMicros > 0)

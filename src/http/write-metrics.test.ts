@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createRedactor } from '../base/redaction.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { anonymous } from './actor.ts';
 import { countLedger } from './count-ledger.ts';
@@ -31,6 +32,7 @@ test('no count decreases when another tool becomes more frequent than those coun
     followers: { count: 0 },
     jobs: { running: 0 },
     metrics: new Metrics(),
+    runtime: { redactor: createRedactor() },
   } as unknown as Service;
   const asked = { actor: anonymous, headers: new Headers(), signal: new AbortController().signal };
   const read = async (): Promise<Map<string, number>> =>
@@ -48,4 +50,28 @@ test('no count decreases when another tool becomes more frequent than those coun
   const after = await read();
   expect(after.size).toBe(201);
   for (const [tool, count] of before) expect([tool, (after.get(tool) ?? 0) >= count]).toEqual([tool, true]);
+});
+
+test('[secrets-stay-out] a tool name that the redaction of the runtime hides is masked in every label', async () => {
+  const tally = { outcome: 'ToolExecutionResult', code: '', calls: 1, unresolved: 0, costMicros: 0, bin: 3 };
+  const ledger = {
+    queries: {
+      tallyCalls: () => Promise.resolve([{ ...tally, toolName: 'pay_CUSTOMER-42' }]),
+      findConfirmations: () => Promise.resolve({ rows: [] }),
+    },
+    entries: { lastPosition: () => Promise.resolve(9) },
+  } as unknown as Ledger;
+  // Only the parts that the page uses.
+  const service = {
+    reader: { value: () => countLedger(ledger, []) },
+    followers: { count: 0 },
+    jobs: { running: 0 },
+    metrics: new Metrics(),
+    runtime: { redactor: createRedactor({ patterns: [{ name: 'customer', pattern: /CUSTOMER-\d+/ }] }) },
+  } as unknown as Service;
+  const asked = { actor: anonymous, headers: new Headers(), signal: new AbortController().signal };
+  const page = await writeMetrics(service, asked);
+  expect(page).not.toContain('CUSTOMER');
+  expect(page).toMatch(/quittance_calls_total\{tool="\[REDACTED\]~[\da-f]{6}"/);
+  expect(page).toMatch(/quittance_tool_duration_seconds_count\{tool="\[REDACTED\]~[\da-f]{6}"/);
 });

@@ -1,3 +1,4 @@
+import { shownIdBy } from '../base/safe-id.ts';
 import { toolBounds } from '../call/tool-bounds.ts';
 import type { Histogram } from './metrics.ts';
 import type { Asker } from './reader.ts';
@@ -5,13 +6,19 @@ import type { Service } from './service.ts';
 
 /** All metrics in the text format of Prometheus. */
 export async function writeMetrics(
-  { followers, jobs, metrics, reader }: Service,
+  { followers, jobs, metrics, reader, runtime }: Service,
   asked: Asker,
 ): Promise<string> {
   const common = [...metrics.tools];
   const counts = await reader.value('counts', { common }, asked, { isRemembered: true });
   for (const name of counts.common) metrics.tools.add(name);
-  const { merged, durations, unresolved, costMicros, held, position } = counts;
+  const { unresolved, costMicros, held, position } = counts;
+  // The thread that counts knows the built-in patterns only.
+  const hide = <Row extends { readonly toolName: string }>(row: Row): Row => ({
+    ...row,
+    toolName: shownIdBy(runtime.redactor, row.toolName),
+  });
+  const [merged, durations] = [counts.merged.map(hide), counts.durations.map(hide)];
   const lines = [
     ...family('quittance_calls_total', 'counter', 'Calls by tool, outcome and reason code.'),
     ...merged

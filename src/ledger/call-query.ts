@@ -17,6 +17,8 @@ export type CallQuery = {
   readonly code?: string | undefined;
   /** Id of the user on whose behalf the call is made. */
   readonly userId?: string | undefined;
+  /** Calls that this rule denied. */
+  readonly ruleId?: string | undefined;
   /** Calls whose effect may have happened and that are not resolved. */
   readonly unresolved?: boolean | undefined;
   readonly since?: number | undefined;
@@ -39,6 +41,12 @@ export type CallQuery = {
 /** The outcomes that a query asks for; undefined if it asks for any. */
 export const outcomesOf = ({ outcome }: CallQuery): readonly ToolOutcome['type'][] | undefined =>
   typeof outcome === 'string' ? [outcome] : outcome;
+
+/** Calls that failed or timed out, among those with one of the outcomes. */
+export const errorsAmong = (query: Pick<CallQuery, 'outcome'>): readonly ToolOutcome['type'][] => {
+  const asked = outcomesOf(query);
+  return (['ToolFailure', 'ToolTimeout'] as const).filter((type) => asked?.includes(type) ?? true);
+};
 
 export type SessionQuery = Pick<CallQuery, 'sessionId' | 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
 
@@ -66,6 +74,8 @@ export type CallSummary = {
   readonly elapsedMs: number | undefined;
   readonly costMicros: number;
   readonly userId: string | undefined;
+  /** The rule, or the stage of a workflow, that denied the call. */
+  readonly ruleId: string | undefined;
   /** The first arguments in short form, as stored: see `toShownArguments`. */
   readonly args: JsonObject | undefined;
 };

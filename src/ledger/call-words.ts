@@ -3,7 +3,7 @@
  * values of arguments. All come from stored forms, so nothing hidden is found. Their number is bounded.
  *
  * A mark begins with a character that no word has: `=` for a value, `~` for the magnitude of a number. `i:`, `s:`, `t:` and
- * `u:` stand for call id, session, tool and user. Marks may find too much, so the store also checks `matchesCall`.
+ * `u:` stand for call id, session, tool and user. Marks may find too much, so the store also checks `callMatcher`.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
@@ -71,15 +71,21 @@ function addWords(text: string, words: Set<string>, most: number): void {
 const textOf = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** Letters that separate marks or have a meaning in the queries of a store become `_`. */
-const plain = (text: string): string =>
-  text
-    .toLowerCase()
-    .slice(0, longestMark)
-    .toWellFormed()
-    .replaceAll(/[\s"'\\\p{Cc}\uFFFD]/gu, '_');
+function plain(text: string): string {
+  const short = text.toLowerCase().slice(0, longestMark);
+  return hasNothingToReplace.test(short)
+    ? short
+    : short.toWellFormed().replaceAll(/[\s"'\\\p{Cc}\uFFFD]/gu, '_');
+}
+
+/** Most texts: visible ASCII characters except `"`, `'` and `\`. */
+const hasNothingToReplace = /^[!#-&(-[\]-~]*$/;
 const longestMark = 100;
 
-export const scopeMark = (scope: 'i' | 's' | 't' | 'u', name: string): string => `${scope}:${plain(name)}`;
+/** The others stand for mode, status, outcome and code. Stores may add them for filters. */
+export type MarkScope = 'i' | 's' | 't' | 'u' | 'm' | 'q' | 'o' | 'c';
+
+export const scopeMark = (scope: MarkScope, name: string): string => `${scope}:${plain(name)}`;
 
 export const valueMark = (path: string, value: JsonValue): string =>
   `=${plain(path)}=${plain(textOf(value))}`;

@@ -125,3 +125,17 @@ test('a failed read is retried, and all readers that shared it get the error', a
   isBroken = false;
   expect((await feed.read(0, 5)).length).toBe(5);
 });
+
+test('on demand, damage inside events stops only the readers that ask for them', async () => {
+  const spoilt = stored.map((entry) => (entry.position === 2 ? { ...entry, bodies: 'no JSON' } : entry));
+  const feed = createFeed(listOf(spoilt), 'on_demand');
+  const entries = await feed.read(0, 3);
+  expect(entries.map(({ types }) => types)).toEqual(
+    (await createFeed(listOf(stored)).read(0, 3)).map(({ events }) => events.map(({ type }) => type)),
+  );
+  expect(entries[0]?.events[0]?.type).toBe(entries[0]?.types[0]);
+  for (let time = 0; time < 2; time++)
+    expect(() => entries[1]?.events).toThrow(expect.objectContaining({ code: 'ledger.damaged' }));
+  // At once, the reader that reaches it gets the error.
+  expect(await createFeed(listOf(spoilt)).read(0, 3)).toHaveLength(1);
+});

@@ -3,13 +3,15 @@
  *
  * 1. A reader that continues from its last position gets every entry once, in commit order.
  * 2. Returned entries are shared and therefore frozen.
- * 3. Erased or removed data is no longer returned once any reader received the entry that records the removal.
+ * 3. With `on_demand`, the events of an entry are decoded when a reader first asks for them: most readers need few
+ *    types. An entry whose text cannot be read stops every reader. Damage inside its events stops those who ask for them.
+ * 4. Erased or removed data is no longer returned once any reader received the entry that records the removal.
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
-import { readEntry } from './formats/v1/read-entry.ts';
+import { parseEntry, readEntry } from './formats/v1/read-entry.ts';
 import type { Entries } from './entries.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import type { ReadEvent } from './unknown-event.ts';
@@ -20,6 +22,9 @@ export type FeedEntry = {
   readonly sessionId: string;
   /** Length of the chain of behaviors that caused this; 0 if no behavior did. */
   readonly depth: number;
+  /** The types of its events. */
+  readonly types: readonly string[];
+  /** Throws like `readEntry`. */
   readonly events: readonly ReadEvent[];
 };
 
@@ -43,7 +48,10 @@ type Batch = {
 const mostBatches = 16;
 const mostChars = 4_000_000;
 
-export function createFeed(source: Pick<Entries, 'read'>): Feed {
+export function createFeed(
+  source: Pick<Entries, 'read'>,
+  decodes: 'at_once' | 'on_demand' = 'at_once',
+): Feed {
   let batches: Batch[] = [];
   /** Reads in progress, by start position. */
   const underWay = new Map<number, Promise<readonly FeedEntry[]>>();
@@ -51,7 +59,7 @@ export function createFeed(source: Pick<Entries, 'read'>): Feed {
   let clearings = 0;
 
   const keep = (batch: Batch, isTrue: boolean): void => {
-    if (batch.entries.some(({ events }) => events.some(takesAway))) {
+    if (batch.entries.some(({ types }) => types.some(takesAway))) {
       batches = [];
       clearings++;
     } else if (!isTrue) return;
@@ -64,7 +72,7 @@ export function createFeed(source: Pick<Entries, 'read'>): Feed {
   const load = async (after: number, limit: number): Promise<readonly FeedEntry[]> => {
     const before = clearings;
     const stored = await source.read({ after, limit });
-    const entries = decodeAll(stored);
+    const entries = decodeAll(stored, decodes === 'at_once');
     const last = entries.at(-1);
     if (last === undefined) return entries; // more may come at any moment
     const chars = stored.reduce((sum, { text, bodies }) => sum + text.length + (bodies?.length ?? 0), 0);
@@ -87,11 +95,14 @@ export function createFeed(source: Pick<Entries, 'read'>): Feed {
 }
 
 /** The entries before the first unreadable one: the reader that reaches that one gets the error. */
-function decodeAll(stored: readonly StoredEntry[]): readonly FeedEntry[] {
+function decodeAll(stored: readonly StoredEntry[], withEvents: boolean): readonly FeedEntry[] {
   const entries: FeedEntry[] = [];
   for (const one of stored)
     try {
-      entries.push(decode(one));
+      const entry = parse(one);
+      // Asked for here, so that the reader before it gets no error.
+      if (withEvents) Object.freeze(entry.events);
+      entries.push(entry);
     } catch (error) {
       if (entries.length === 0) throw error;
       break;
@@ -99,17 +110,33 @@ function decodeAll(stored: readonly StoredEntry[]): readonly FeedEntry[] {
   return entries;
 }
 
-function decode(stored: StoredEntry): FeedEntry {
-  const { depth, events } = readStored(stored);
-  for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON except for undefined
-  Object.freeze(events);
-  return Object.freeze({ position: stored.position, sessionId: stored.sessionId, depth, events });
+function parse(stored: StoredEntry): FeedEntry {
+  const { position, sessionId, bodies } = stored;
+  const { parsed, types } = naming(stored, () => {
+    const found = parseEntry(stored.text);
+    return { parsed: found, types: Object.freeze(found.types) };
+  });
+  let decoded: readonly ReadEvent[] | undefined;
+  return Object.freeze({
+    position,
+    sessionId,
+    depth: parsed.depth,
+    types,
+    get events() {
+      if (decoded !== undefined) return decoded;
+      const { events } = naming(stored, () => parsed.read(bodies));
+      for (const event of events) freezeJson(event as unknown as JsonObject); // events are JSON except for undefined
+      return (decoded = Object.freeze(events));
+    },
+  });
 }
 
+export const readStored = (stored: StoredEntry): ReadEntry => naming(stored, () => readEntry(stored));
+
 /** Adds to the error which entry cannot be read. */
-export function readStored(stored: StoredEntry): ReadEntry {
+function naming<Value>(stored: StoredEntry, read: () => Value): Value {
   try {
-    return readEntry(stored);
+    return read();
   } catch (error) {
     if (!isQuittanceError(error)) throw error;
     const { position, sessionId, sequence } = stored;
@@ -123,4 +150,4 @@ export function readStored(stored: StoredEntry): ReadEntry {
   }
 }
 
-const takesAway = ({ type }: ReadEvent): boolean => type === 'body.erased' || type === 'session.dropped';
+const takesAway = (type: string): boolean => type === 'body.erased' || type === 'session.dropped';

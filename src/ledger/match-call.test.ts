@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary } from './call-query.ts';
-import { matchesCall, matchesText } from './match-call.ts';
+import { callMatcher, matchesText } from './match-call.ts';
 
 const call: CallSummary = {
   sessionId: 's',
@@ -22,6 +22,7 @@ const call: CallSummary = {
   elapsedMs: 10,
   costMicros: 0,
   userId: undefined,
+  ruleId: undefined,
   args: undefined,
 };
 
@@ -38,7 +39,7 @@ describe('a call matches a query', () => {
     { text: 'ÄRGER with' },
   ];
   test.each(held)('if all given fields match: %j', (query) => {
-    expect(matchesCall(call, query) && matchesText(call, undefined, query)).toBe(true);
+    expect(callMatcher(query)(call) && matchesText(call, undefined, query)).toBe(true);
   });
 
   const not: readonly CallQuery[] = [
@@ -57,6 +58,6 @@ describe('a call matches a query', () => {
     { sessionId: 's', text: 'nowhere' },
   ];
   test.each(not)('and not if one field does not: %j', (query) => {
-    expect(matchesCall(call, query) && matchesText(call, undefined, query)).toBe(false);
+    expect(callMatcher(query)(call) && matchesText(call, undefined, query)).toBe(false);
   });
 });

@@ -10,20 +10,24 @@ import {
 } from './call-search.ts';
 import { toCallWords } from './call-words.ts';
 
-/** All fields of the query except the words of `text`: see `matchesText`. */
-export const matchesCall = (call: CallSummary, query: CallQuery): boolean =>
-  isAsked(query.sessionId, call.sessionId) &&
-  (query.idStart === undefined || call.callId.startsWith(query.idStart)) &&
-  isAsked(query.toolName, call.toolName) &&
-  isAsked(query.mode, call.mode) &&
-  isAsked(query.status, call.status) &&
-  hasOutcome(query.outcome, call.outcome) &&
-  isAsked(query.code, call.code) &&
-  isAsked(query.userId, call.userId) &&
-  isAsked(query.unresolved, call.unresolved) &&
-  (query.since === undefined || call.requestedAt >= query.since) &&
-  (query.until === undefined || call.requestedAt < query.until) &&
-  (query.text === undefined || matchesConditions(call.args, parseCallSearch(query.text).conditions));
+/** Checks all fields of the query except the words of `text`: see `matchesText`. Reads the query once, for many calls. */
+export function callMatcher(query: CallQuery): (call: CallSummary) => boolean {
+  const conditions = query.text === undefined ? [] : parseCallSearch(query.text).conditions;
+  return (call) =>
+    isAsked(query.sessionId, call.sessionId) &&
+    (query.idStart === undefined || call.callId.startsWith(query.idStart)) &&
+    isAsked(query.toolName, call.toolName) &&
+    isAsked(query.mode, call.mode) &&
+    isAsked(query.status, call.status) &&
+    hasOutcome(query.outcome, call.outcome) &&
+    isAsked(query.code, call.code) &&
+    isAsked(query.userId, call.userId) &&
+    isAsked(query.ruleId, call.ruleId) &&
+    isAsked(query.unresolved, call.unresolved) &&
+    (query.since === undefined || call.requestedAt >= query.since) &&
+    (query.until === undefined || call.requestedAt < query.until) &&
+    matchesConditions(call.args, conditions);
+}
 
 /** Does a call have the words that a query asks for? `output`: as stored. */
 export const matchesText = (

@@ -3,6 +3,7 @@
  * outcome.
  */
 import type { Awaitable } from '../base/json.ts';
+import type { CallCount, CallCountQuery, RuleDenials } from './call-count.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from './call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from './call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from './confirmation-query.ts';
@@ -18,6 +19,10 @@ export interface Queries {
   findCalls(query: CallQuery): Awaitable<Page<CallSummary>>;
   /** The number of calls of each kind. */
   tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Awaitable<readonly CallTally<Name>[]>;
+  /** The number of calls of each kind in each time step. Reads every counted row: the caller bounds the span. */
+  countCalls(query: CallCountQuery): Awaitable<readonly CallCount[]>;
+  /** The number of calls that each rule denied, in no particular order. */
+  countDenials(span: Pick<CallQuery, 'since' | 'until'>): Awaitable<readonly RuleDenials[]>;
   /** Sessions with an event in the given time, newest first. The ledger's own session is found only by its id. */
   findSessions(query: SessionQuery): Awaitable<Page<SessionSummary>>;
   /** Confirmations, newest first, one page at a time. */

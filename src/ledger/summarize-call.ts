@@ -28,6 +28,7 @@ export function toCallSummary(call: Call): CallSummary {
     elapsedMs: outcome && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined,
     costMicros: settled?.costMicros ?? 0,
     userId: userIdOf(call),
+    ruleId: ruleIdOf(call),
     args: toShownArguments(call.effectiveInput ?? call.requestedInput),
   };
 }
@@ -50,6 +51,12 @@ export function outputOf({ settled }: Pick<Call, 'settled'>): JsonValue | undefi
 /** A text or undefined, whatever was recorded: one odd name must not prevent the list of all other calls. */
 export const userIdOf = ({ principal }: Pick<Call, 'principal'>): string | undefined =>
   typeof principal?.userId === 'string' ? principal.userId : undefined;
+
+/** Rules may also ask: the rule of a question that expired, or that a person answered, did not deny the call. */
+const ruleIdOf = ({ settled, ruling, decidedBy }: Call): string | undefined =>
+  settled?.outcome.type === 'ToolDenied' && ruling === 'deny' && decidedBy?.type === 'rule'
+    ? decidedBy.name
+    : undefined;
 
 /** May the effect have happened, with no resolution and no late result? */
 export const isUnresolved = ({ settled, resolution, late }: Call): boolean =>

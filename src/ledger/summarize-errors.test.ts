@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary, Page } from './call-query.ts';
-import { matchesCall } from './match-call.ts';
+import { callMatcher } from './match-call.ts';
 import { summarizeErrors } from './summarize-errors.ts';
 
 const call = (callId: string, code: string, changes: Partial<CallSummary> = {}): CallSummary => ({
@@ -23,6 +23,7 @@ const call = (callId: string, code: string, changes: Partial<CallSummary> = {}):
   elapsedMs: 10,
   costMicros: 0,
   userId: undefined,
+  ruleId: undefined,
   args: undefined,
   ...changes,
 });
@@ -37,7 +38,7 @@ const ledgerOf = (
     findCalls(query) {
       asked.push(query);
       const from = Number(query.cursor ?? 0);
-      const found = calls.filter((each) => matchesCall(each, query));
+      const found = calls.filter(callMatcher(query));
       return {
         rows: found.slice(from, from + 2),
         next: found.length > from + 2 ? String(from + 2) : undefined,

@@ -2,7 +2,8 @@
 import type { ClosedObject, DocumentReader } from '../policy/read/document-reader.ts';
 import type { HttpTarget, MailTarget, Target } from './notifications-settings.ts';
 import type { ReadVariable } from './read-variable.ts';
-import { findTargetUrlProblem } from './send-json.ts';
+import { hostOf } from '../outbound/address.ts';
+import { findHostProblem, findTargetUrlProblem } from './find-target-url-problem.ts';
 import { decodeWebhookSecret } from './webhook-signature.ts';
 
 const httpKeys = ['type', 'url', 'secret', 'allowPrivate', 'sendArguments'] as const;
@@ -44,15 +45,30 @@ function readMailTarget(name: string, at: DocumentReader, variable: ReadVariable
   const server = readUrl(serverAt, variable);
   if (server !== undefined && server.protocol !== 'smtps:' && server.protocol !== 'smtp:')
     return serverAt?.refuse('server must start with smtps:// or smtp://.');
+  if (server !== undefined && ![server.username, server.password].every(isDecodable))
+    return serverAt?.refuse(
+      'The user or password in server has a "%" that is not part of an escape: write %25.',
+    );
   const from = readAddress(fields.required('from'));
   const to = (fields.required('to')?.items(1, 'addresses') ?? []).flatMap((item) => readAddress(item) ?? []);
   if (server === undefined || from === undefined) return undefined;
   const allowPrivate = fields.optional('allowPrivate')?.flag() ?? false;
+  const problem = findHostProblem(hostOf(server), allowPrivate);
+  if (problem !== undefined) return serverAt?.refuse(`The address of "${name}" ${problem}.`);
   return { type: 'email', name, server, from, to, allowPrivate, sendsArguments: sendsArguments(fields) };
 }
 
 const sendsArguments = (fields: ClosedObject<'sendArguments'>): boolean =>
   fields.optional('sendArguments')?.flag() ?? false;
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** One address, without anything that could become another header. */
 const readAddress = (at: DocumentReader | undefined): string | undefined =>

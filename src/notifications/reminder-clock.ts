@@ -1,6 +1,7 @@
 /**
- * Reminds of open questions at the times of the notifications file. A reminder is an event of the call, recorded once
- * whatever number of processes do this; the message follows from the event. So a crash or a restart loses no reminder.
+ * Reminds of open questions at the times of their rules and of the notifications file. A reminder is an event of the call,
+ * recorded once whatever number of processes do this; the message follows from the event. So a crash or a restart loses
+ * no reminder, also if no process holds the call any more.
  */
 import type { Clock, Timer } from '../base/clock.ts';
 import type { QuietTimes } from '../base/quiet-hours.ts';
@@ -24,7 +25,7 @@ export class ReminderClock {
   readonly #options: Options;
   /** When each open question needs a look, and when it was asked. */
   readonly #questions = new Map<string, { readonly askedAt: number; readonly lookAt: number }>();
-  readonly #listener: { off(): Promise<void> };
+  readonly #listener: { off(): Promise<void> } | undefined;
   #scanAt = 0;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
@@ -32,20 +33,24 @@ export class ReminderClock {
 
   constructor(options: Options) {
     this.#options = options;
-    this.#listener = options.runtime.events.on(
-      { name: 'notifications_clock', on: 'tool.held', ephemeral: true },
-      ({ confirmationId, at }) => {
-        this.#questions.set(confirmationId, { askedAt: at, lookAt: 0 });
-        this.#wake();
-      },
-    );
+    // The process that holds a call records the times of its rules. So only times of the file concern new questions.
+    this.#listener =
+      options.remindAfterMs.length === 0
+        ? undefined
+        : options.runtime.events.on(
+            { name: 'notifications_clock', on: 'tool.held', ephemeral: true },
+            ({ confirmationId, at }) => {
+              this.#questions.set(confirmationId, { askedAt: at, lookAt: 0 });
+              this.#wake();
+            },
+          );
     this.#wake();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.stop();
-    await this.#listener.off();
+    await this.#listener?.off();
     await this.#running;
   }
 

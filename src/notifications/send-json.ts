@@ -4,13 +4,16 @@
  */
 import type { LookupFunction } from 'node:net';
 import { isQuittanceError } from '../base/error.ts';
-import { hostOf, isForbiddenAddress, isPrivateAddress } from '../outbound/address.ts';
+import { isForbiddenAddress, isPrivateAddress } from '../outbound/address.ts';
 import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { HttpTarget } from './notifications-settings.ts';
 import type { SendResult } from './send-result.ts';
+import { findTargetUrlProblem } from './find-target-url-problem.ts';
 
 const timeoutMs = 10_000;
 const longestRetryAfterMs = 3_600_000;
+const longestAnswer = 65_536;
+const longestReadMs = 1_000;
 
 export type SendJson = (
   body: string,
@@ -34,7 +37,7 @@ export function createSendJson(target: HttpTarget, lookup?: LookupFunction): Sen
         headers: { ...headers, 'user-agent': 'quittance' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      await response.body?.cancel();
+      await endAnswer(response);
       return toResult(response);
     } catch (error) {
       if (isQuittanceError(error, 'config.invalid')) return { type: 'refused', problem: error.message };
@@ -43,17 +46,24 @@ export function createSendJson(target: HttpTarget, lookup?: LookupFunction): Sen
   };
 }
 
-/** Why the URL of a target must not be used, as the end of a sentence; undefined if it may. */
-export function findTargetUrlProblem(url: URL, allowPrivate: boolean): string | undefined {
-  const host = hostOf(url);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https://';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
-  if (isForbiddenAddress(host)) return 'leads to a metadata service or a link-local address';
-  if (allowPrivate) return undefined;
-  if (url.protocol === 'http:') return 'sends everything unencrypted; use https, or set allowPrivate: true';
-  if (isPrivateAddress(host) || host === 'localhost' || host.endsWith('.localhost'))
-    return 'leads to a private address; set allowPrivate: true if that is meant';
-  return undefined;
+/** A connection whose answer was read to the end serves the next message. A long answer is not worth it. */
+async function endAnswer({ body }: Response): Promise<void> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const giveUp = setTimeout(() => void reader.cancel().catch(() => undefined), longestReadMs);
+  try {
+    let left = longestAnswer;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      left -= value.byteLength;
+      if (left < 0) return await reader.cancel();
+    }
+  } catch {
+    // The status has arrived, and says how the delivery ended.
+  } finally {
+    clearTimeout(giveUp);
+  }
 }
 
 function toResult({ status, headers }: Response): SendResult {

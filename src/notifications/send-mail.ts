@@ -4,7 +4,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { createRequire } from 'node:module';
-import { isIP } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import type { createTransport as CreateTransport, Transporter } from 'nodemailer';
 import { QuittanceError } from '../base/error.ts';
 import { hostOf, isForbiddenAddress, isPrivateAddress } from '../outbound/address.ts';
@@ -12,24 +12,35 @@ import type { MailMessage } from './mail-message.ts';
 import type { MailTarget } from './notifications-settings.ts';
 import type { SendResult } from './send-result.ts';
 
+/** For each step. */
 const timeoutMs = 20_000;
+/** For the whole delivery: a server that answers letter by letter would hold up the messages behind this one. */
+const longestMs = 60_000;
 
-export type SendMail = (message: MailMessage) => Promise<SendResult>;
+export type SendMail = (message: MailMessage, signal: AbortSignal) => Promise<SendResult>;
 
 /** Throws `config.invalid` if the package is missing: that shows at the start, not with the first message. */
 export function createSendMail(target: MailTarget): SendMail {
   findNodemailer();
-  return async (message) => {
+  return async (message, signal) => {
     const address = await findAddress(target);
     if (typeof address !== 'string') return address;
-    const transport = await openTransport(target, address);
+    // The transport has no way to give up. Without its connection it does.
+    const socket = new Socket();
+    const giveUp = (): void => void socket.destroy(new Error('The delivery was given up.'));
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+    ending.addEventListener('abort', giveUp, { once: true });
+    const transport = await openTransport(target, address, socket);
     try {
+      if (ending.aborted) giveUp();
       await transport.sendMail({ from: target.from, to: [...target.to], ...message });
       return { type: 'sent', answer: 'accepted' };
     } catch (error) {
       return toResult(error);
     } finally {
+      ending.removeEventListener('abort', giveUp);
       transport.close();
+      socket.destroy();
     }
   };
 }
@@ -50,12 +61,17 @@ async function findAddress({ server, allowPrivate, name }: MailTarget): Promise<
   };
 }
 
-async function openTransport({ server, allowPrivate }: MailTarget, address: string): Promise<Transporter> {
+async function openTransport(
+  { server, allowPrivate }: MailTarget,
+  address: string,
+  socket: Socket,
+): Promise<Transporter> {
   const { createTransport } = await loadNodemailer();
   const secure = server.protocol === 'smtps:';
   const [user, pass] = [decodeURIComponent(server.username), decodeURIComponent(server.password)];
   return createTransport({
     host: address,
+    socket,
     port: server.port === '' ? (secure ? 465 : 587) : Number(server.port),
     secure,
     // Without TLS, passwords and messages could be read on the way. Only a server that is allowed by name may lack it.

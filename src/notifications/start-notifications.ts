@@ -3,7 +3,8 @@
  *
  * 1. At least once: the position of a target moves in one commit with the record of the delivery. A crash in between
  *    repeats a message under the same id, and the repeat says that it may be one.
- * 2. A target that is down delays only its own messages. After a day a message is given up and recorded as undelivered.
+ * 2. A target that is down delays only its own messages. After a day and 20 deliveries a message is given up and
+ *    recorded as undelivered.
  * 3. Messages are made from stored forms. Nothing that the redactor hides is sent, and answers of targets are not stored.
  */
 import type { LookupFunction } from 'node:net';
@@ -11,14 +12,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
+import { looksSecretBy } from '../base/safe-id.ts';
 import type { QuietTimes } from '../base/quiet-hours.ts';
 import { createQuietTimes } from '../base/quiet-hours.ts';
 import type { Call } from '../call/call.ts';
+import type { BehaviorFailed } from '../call/events/behavior-event.ts';
 import { ToolError } from '../call/tool-error.ts';
 import type { BehaviorContext, RegisteredBehavior } from '../runtime/host/behavior.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import { tells } from './tells.ts';
-import { backOffMs } from './back-off-ms.ts';
+import { concerns, tells } from './tells.ts';
+import { backOffMs, isUndeliverable } from './back-off-ms.ts';
+import { maskNotification } from './mask-notification.ts';
 import type { Notification } from './notification.ts';
 import type { NotificationsSettings, Target } from './notifications-settings.ts';
 import type { SendResult } from './send-result.ts';
@@ -54,7 +58,6 @@ const retryName = 'notifications_retry';
 const triesAtOnce = 4;
 /** A longer pause would hold up the messages behind this one: it is left to the next delivery. */
 const longestPauseMs = 30_000;
-const giveUpAfterMs = 24 * 3_600_000;
 /** A message that ends every process that sends it is given up. */
 const mostLost = 5;
 const longestLinkMs = 7 * 24 * 3_600_000;
@@ -63,8 +66,7 @@ export function startNotifications(options: NotificationsOptions): StartedNotifi
   const { runtime, settings, publicUrl, clock = systemClock } = options;
   const nowMs = (): number => clock.now();
   const quietTimes = createQuietTimes(settings.quietHours);
-  if (publicUrl?.endsWith('/') === true)
-    throw new QuittanceError('config.invalid', 'publicUrl of notifications must not end with a slash.');
+  if (publicUrl !== undefined) checkPublicUrl(publicUrl);
   const source = publicUrl ?? 'quittance';
   const behaviors: RegisteredBehavior[] = [...settings.targets.values()].map((target) => {
     const send = createTargetSender(target, {
@@ -73,25 +75,44 @@ export function startNotifications(options: NotificationsOptions): StartedNotifi
       ...(options.lookup !== undefined && { lookup: options.lookup }),
     });
     return runtime.events.on(
-      { name: `${notificationsPrefix}${target.name}`, on: noticedEvents, timeoutMs: 240_000 },
+      {
+        name: `${notificationsPrefix}${target.name}`,
+        on: noticedEvents,
+        // Most events concern no target. For those, no call is read and no position is stored.
+        where: { type: (_, event) => concerns(settings.rules, target.name, event as NoticedEvent) },
+        timeoutMs: 240_000,
+      },
       (event, context) =>
         new Delivery({ ...options, clock, quietTimes }, target, send, context).deliver(event),
     );
   });
   behaviors.push(watchFailures(runtime, nowMs));
-  const reminders =
-    settings.remindAfterMs.length === 0
-      ? undefined
-      : new ReminderClock({ runtime, clock, quietTimes, remindAfterMs: settings.remindAfterMs });
+  const { remindAfterMs } = settings;
+  const reminders = new ReminderClock({ runtime, clock, quietTimes, remindAfterMs });
   return {
     async caughtUp() {
       for (const behavior of behaviors) await behavior.caughtUp();
     },
     async close() {
-      await reminders?.close();
+      await reminders.close();
       await Promise.all(behaviors.map((behavior) => behavior.off()));
     },
   };
+}
+
+/** The address is part of every message, so it must hold nothing secret. */
+function checkPublicUrl(publicUrl: string): void {
+  const url = URL.parse(publicUrl);
+  const isGood =
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    `${url.username}${url.password}${url.search}${url.hash}` === '' &&
+    !publicUrl.endsWith('/');
+  if (!isGood)
+    throw new QuittanceError(
+      'config.invalid',
+      'publicUrl of notifications must be an http or https address without user, password, query and final slash, e.g. https://quittance.example.com',
+    );
 }
 
 type DeliveryOptions = NotificationsOptions & { readonly clock: Clock; readonly quietTimes: QuietTimes };
@@ -124,14 +145,14 @@ class Delivery {
       });
       return;
     }
-    const { askedAt: _, dueAt: __, ...said } = notice;
+    const { askedAt: _, dueAt: __, hiddenIds, ...said } = notice;
     const notification: Notification = {
       ...said,
       id: `${event.id}.${this.#target.name}`,
       url: await this.#linkTo(notice),
       arguments: this.#target.sendsArguments ? notice.arguments : undefined,
     };
-    await this.#try(event, notification);
+    await this.#try(event, maskNotification(notification, runtime.redactor, hiddenIds));
   }
 
   async #try(event: NoticedEvent, notification: Notification): Promise<void> {
@@ -174,11 +195,18 @@ class Delivery {
   }
 
   /** Opening the link decides nothing, and the link gives no permission: its user must sign in. */
-  async #linkTo({ confirmationId, sessionId, callId, expiresAt }: Notice): Promise<string | undefined> {
+  async #linkTo(notice: Notice): Promise<string | undefined> {
+    const { confirmationId, sessionId, callId, expiresAt, hiddenIds } = notice;
     const { publicUrl, runtime, clock } = this.#options;
     if (publicUrl === undefined) return undefined;
     const page = `${publicUrl}/calls/${encodeURIComponent(sessionId)}/${encodeURIComponent(callId)}`;
-    if (confirmationId === undefined) return page;
+    // The address of a call holds its ids.
+    const isHidden =
+      hiddenIds.includes('session') ||
+      hiddenIds.includes('call') ||
+      [sessionId, callId].some((id) => looksSecretBy(runtime.redactor, id));
+    const callPage = isHidden ? undefined : page;
+    if (confirmationId === undefined) return callPage;
     const left = expiresAt === undefined ? longestLinkMs : Math.max(1, expiresAt - clock.now());
     try {
       const token = await runtime.confirmations.link(confirmationId, {
@@ -187,7 +215,7 @@ class Delivery {
       return `${publicUrl}/decide#${token}`;
     } catch {
       // The question ended in this moment.
-      return page;
+      return callPage;
     }
   }
 }
@@ -195,18 +223,18 @@ class Delivery {
 const isOpen = ({ confirmation }: Call, confirmationId: string): boolean =>
   confirmation?.confirmationId === confirmationId && confirmation.status === 'pending';
 
-/** Delivers failed messages again, for a day. Then they are recorded as undelivered. */
+/** Delivers failed messages again, for a day at least. Then they are recorded as undelivered. */
 function watchFailures(runtime: Runtime, nowMs: () => number): RegisteredBehavior {
   return runtime.events.on(
     { name: retryName, on: 'behavior.failed', where: { behavior: { prefix: notificationsPrefix } } },
     async (event, context) => {
-      const failed = await findEvent(runtime, event.sessionId, event.triggeringEventId);
+      const failed = await findEvent(runtime, event);
       if (failed === undefined) return;
       const age = nowMs() - failed.at;
       const wanted = event.payloadExtras?.['afterMs'];
       // Processes that were killed while they sent: that says nothing about the target.
       if (event.reason === 'behavior.lost' && event.attempt < mostLost) return context.retry();
-      if (age < giveUpAfterMs) {
+      if (!isUndeliverable(age, event.attempt)) {
         context.retry({
           afterMs: Math.max(backOffMs(event.attempt + triesAtOnce), typeof wanted === 'number' ? wanted : 0),
         });
@@ -225,9 +253,9 @@ function watchFailures(runtime: Runtime, nowMs: () => number): RegisteredBehavio
 
 async function findEvent(
   runtime: Runtime,
-  sessionId: string,
-  id: string,
+  { sessionId, triggeringCallId: callId, triggeringEventId }: BehaviorFailed,
 ): Promise<{ readonly at: number } | undefined> {
-  const events = await runtime.events.list({ sessionId });
-  return events.find((event) => event.id === id);
+  // Noticed events are events of a call. A whole session may be long.
+  const events = await runtime.events.list({ sessionId, ...(callId !== undefined && { callId }) });
+  return events.find(({ id }) => id === triggeringEventId);
 }

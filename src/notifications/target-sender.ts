@@ -30,7 +30,7 @@ export function createTargetSender(target: Target, ports: SenderPorts): SendNoti
   if (target.type === 'email') {
     const send = createSendMail(target);
     const domain = hostOf(target.server);
-    return (notification, delivery) => send(toMailMessage(notification, delivery, domain));
+    return (notification, delivery, signal) => send(toMailMessage(notification, delivery, domain), signal);
   }
   return createHttpSender(target, ports);
 }

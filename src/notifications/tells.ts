@@ -1,10 +1,17 @@
 /** Which targets hear about a call, by the rules of the file. */
 import type { QuietTimes } from '../base/quiet-hours.ts';
 import { compileGlob } from '../policy/regex/glob.ts';
-import type { Notice } from './notice.ts';
+import type { Notice, NoticedEvent } from './notice.ts';
+import { kindOf } from './notice.ts';
 import type { NoticeRule } from './notifications-settings.ts';
 
 type NotedCall = Pick<Notice, 'kind' | 'toolName' | 'risk' | 'rules' | 'owner' | 'askedAt' | 'dueAt'>;
+
+/** May a rule tell this target about the event? Cheap: it is asked about every end of a call. */
+export function concerns(rules: readonly NoticeRule[], target: string, event: NoticedEvent): boolean {
+  const kind = kindOf(event);
+  return kind !== undefined && rules.some(({ on, tell }) => on.includes(kind) && tell.includes(target));
+}
 
 /** Does a rule tell this target about the call? */
 export function tells(

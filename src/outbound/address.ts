@@ -24,8 +24,10 @@ export function isForbiddenAddress(host: string): boolean {
     return (a === 169 && b === 254) || a === 0 || a >= 224 || metadataAddresses.has(address);
   }
   const words = toWords(address);
-  const [first = 0] = words;
+  const [first = 0, second = 0] = words;
   return (
+    // NAT64 of a local network: it may hold any IPv4 address, at a place that only that network knows.
+    (first === 0x64 && second === 0xff9b) ||
     words.every((word) => word === 0) ||
     (first & 0xffc0) === 0xfe80 ||
     (first & 0xff00) === 0xff00 ||
@@ -51,7 +53,8 @@ function plainAddress(address: string): string {
   if (words.slice(0, 7).every((word) => word === 0) && (words[7] ?? 0) <= 1)
     return words[7] === 1 ? '::1' : '::';
   if (zeros && (words[5] === 0 || words[5] === 0xffff)) return toIPv4(...rest);
-  if (words[0] === 0x64 && words[1] === 0xff9b) return toIPv4(...rest);
+  if (words[0] === 0x64 && words[1] === 0xff9b && words.slice(2, 6).every((word) => word === 0))
+    return toIPv4(...rest);
   if (words[0] === 0x2002) return toIPv4(words[1], words[2]);
   return address;
 }
@@ -77,13 +80,16 @@ export function isPrivateAddress(host: string): boolean {
   const address = plainAddress(host);
   if (!isIPv4(address)) {
     const [first = 0, second = 0] = toWords(address);
-    const isDocumentation = first === 0x2001 && second === 0xdb8;
+    const isDocumentation = (first === 0x2001 && second === 0xdb8) || (first === 0x3fff && second < 0x1000);
+    // Teredo, which holds an IPv4 address, and other protocols that have no servers.
+    const isSpecial = first === 0x2001 && second < 0x200;
     // Unique local, and the site-local range that preceded it. Everything outside 2000::/3 is not public either.
     return (
       (first & 0xfe00) === 0xfc00 ||
       (first & 0xffc0) === 0xfec0 ||
       (first & 0xe000) !== 0x2000 ||
-      isDocumentation
+      isDocumentation ||
+      isSpecial
     );
   }
   const [a = 0, b = 0, c = 0] = address.split('.').map(Number);
@@ -94,6 +100,7 @@ export function isPrivateAddress(host: string): boolean {
     (a === 100 && b >= 64 && b <= 127) ||
     (a === 192 && b === 0 && (c === 0 || c === 2)) ||
     (a === 198 && (b === 18 || b === 19 || (b === 51 && c === 100))) ||
-    (a === 203 && b === 0 && c === 113)
+    (a === 203 && b === 0 && c === 113) ||
+    (a === 192 && b === 88 && c === 99)
   );
 }

@@ -72,7 +72,7 @@ export type BacktestReport = {
   /** Calls that would be decided differently. */
   readonly different: number;
   readonly notJudged: { readonly [Why in NotJudged]: number };
-  /** Calls judged by their stored form. */
+  /** Calls evaluated in their stored form. */
   readonly byKeptForm: number;
   /** Calls with an expired confirmation. The backtest assumes that it expires again. */
   readonly unanswered: number;

@@ -160,9 +160,16 @@ function draftOf(first: ToolRequested): Draft {
       mode: first.mode,
       arguments: first.requestedInput,
       hidden: first.hidden,
-      ...(first.attrs !== undefined && { metadata: first.attrs }),
+      ...metadataOf(first),
     },
   };
+}
+
+/** The conversation is shown to approvers. Only its effects are differences. */
+function metadataOf({ attrs }: ToolRequested): { readonly metadata?: JsonObject } {
+  if (attrs === undefined) return {};
+  const { conversation: _, ...metadata } = attrs;
+  return Object.keys(metadata).length === 0 ? {} : { metadata };
 }
 
 function settle(draft: Draft, event: ToolResponded): void {

@@ -93,7 +93,7 @@ export async function forkSession<const Tools extends readonly AnyTool[]>(
   const whole = await recordCassette(ledger, { sessionId: from }, { tools, maxArtifactBytes: 100_000_000 });
   const before = new Set(ids.slice(0, position));
   const source = new ForkSource(as, whole, before, { after, tools, redaction, clock });
-  if (!isBegun) await begin(ledger, as, forked);
+  if (!isBegun) await beginFork(ledger, as, forked);
   return {
     sessionId: as,
     parentSessionId: from,
@@ -124,7 +124,8 @@ function refuseOther(as: string, wanted: SessionFork, events: readonly Quittance
   );
 }
 
-async function begin(
+/** Records the fork as the first event of the new session. Throws if another caller was first. */
+export async function beginFork(
   ledger: Pick<Ledger, 'journal' | 'now'>,
   sessionId: string,
   forked: SessionFork,

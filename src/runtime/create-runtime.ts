@@ -3,6 +3,7 @@ import { systemClock } from '../base/clock.ts';
 import { QuittanceError } from '../base/error.ts';
 import { createIds, eventIdsFrom } from '../base/ids.ts';
 import { createQuietTimes } from '../base/quiet-hours.ts';
+import type { Redactor } from '../base/redaction.ts';
 import { createRedactor } from '../base/redaction.ts';
 import { TOOL_MESSAGE_MAX_CHARS } from '../call/outcome.ts';
 import { createFeed } from '../ledger/feed.ts';
@@ -15,6 +16,7 @@ import type { Contracts } from '../policy/judge/contracts.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { defaultSuccessCheck } from '../tool/success-check.ts';
+import { AppendGate } from './host/append-gate.ts';
 import type { BudgetRule } from './host/budget.ts';
 import { ArrivingDecisions } from './host/arriving-decisions.ts';
 import { callTool } from './behaviors/call-tool.ts';
@@ -53,7 +55,7 @@ import type { TimeListener } from './host/safe-telemetry.ts';
 import { SafeTelemetry } from './host/safe-telemetry.ts';
 import { readOpenCounts } from './host/read-open-counts.ts';
 import { recordFailedWrites, watchFailedWrites } from './settle/record-failed-writes.ts';
-import { unlist } from './turn/make-call.ts';
+import { unlist } from './turn/reply-to-call.ts';
 import { settlePending } from './settle/settle-pending.ts';
 import { warnOfTrouble } from './host/runtime-trouble.ts';
 import { toUndoTool } from './host/undo-tool.ts';
@@ -68,6 +70,8 @@ export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> 
   readonly tools: Tools;
   readonly contracts: Contracts | undefined;
   readonly budgets: readonly BudgetRule[];
+  /** Its redaction, for everything else that leaves the process about its calls, such as messages and logs. */
+  readonly redactor: Redactor;
   /** Opens a turn: one round of an agent's loop. Calls are made through it. */
   turn(options: TurnOptions): Turn<Tools>;
   readonly calls: RuntimeCalls;
@@ -118,7 +122,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
   use: SealKeyUse = { sealKey: 'at_start' },
 ): Runtime<Tools> {
   const engine = createEngine(options, use);
-  const feed = createFeed(engine.ledger.entries);
+  const feed = createFeed(engine.ledger.entries, 'on_demand');
   const state = new RuntimeCore(engine, feed);
   watchFailedWrites(state, settlePending);
   const closing = new AbortController();
@@ -133,6 +137,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     tools: options.tools,
     contracts: engine.contracts,
     budgets: engine.budgets,
+    redactor: engine.redactor,
     turn(turnOptions) {
       // Recovery starts with the first turn. It delays only calls that could repeat an unknown effect.
       if (!state.swept) void sweep(state).catch(() => undefined);
@@ -200,7 +205,8 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const onTrouble = options.onTrouble ?? warnOfTrouble;
   const redactor = createRedactor(options.redaction);
   const telemetry = new SafeTelemetry(options.telemetry, redactor, onTrouble);
-  const ledger = reportTrouble(options.ledger, { telemetry, clock });
+  const appendGate = new AppendGate();
+  const ledger = reportTrouble(options.ledger, { telemetry, clock }, appendGate);
   const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
   // Finds the files, and warns, before the first call.
   ownFiles.judge();
@@ -233,6 +239,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     onConfirm: options.onConfirm,
     onTrouble,
     telemetry,
+    appendGate,
     mayDecide: options.mayDecide,
     mayGrant: options.mayGrant,
     separateDuties: options.separateDuties ?? false,
@@ -266,7 +273,7 @@ function byName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyTool> {
       throw new QuittanceError(
         'config.invalid',
         tool.name === readArtifactName
-          ? `Every runtime has a tool named "${readArtifactName}" of its own. Give yours another name.`
+          ? `Every runtime already has a tool named "${readArtifactName}". Give yours another name.`
           : `Two tools are named "${tool.name}". Give one of them another name.`,
       );
     named.set(tool.name, tool);

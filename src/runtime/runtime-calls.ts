@@ -39,7 +39,7 @@ export interface RuntimeCalls {
   /** Records what was found out about a call with an unknown end. The outcome of the call does not change. */
   reconcile(call: CallRef, found: FoundOut | AskTool): Promise<Call>;
   /**
-   * Undoes a call whose outcome says that it can be undone. The undo is a call of its own: rules, limits and people judge
+   * Undoes a call whose outcome says that it can be undone. The undo is a separate call: rules, limits and people judge
    * it like any other. A call is undone at most once.
    */
   undo(call: CallRef, request: UndoRequest): Promise<ToolOutcome>;

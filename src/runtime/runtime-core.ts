@@ -6,12 +6,15 @@ import type { Call } from '../call/call.ts';
 import type { Feed } from '../ledger/feed.ts';
 import type { StoredCall } from '../ledger/journal.ts';
 import { RuntimeBehaviors } from './behaviors/runtime-behaviors.ts';
+import { remindOf } from './people/remind.ts';
 import { endOrphan, sweep } from './recovery/recover.ts';
 import { recoverCall } from './recovery/recover-call.ts';
 import { WaitingRoom } from './recovery/waiting-room.ts';
 import type { CallServices, OrphanEnd } from './state/call-services.ts';
-import type { RuntimeState, ActiveCalls, PendingSettlement } from './state/runtime-state.ts';
-import { createActiveCalls, callKey } from './state/runtime-state.ts';
+import type { ActiveCalls } from './state/active-calls.ts';
+import { createActiveCalls } from './state/active-calls.ts';
+import type { RuntimeState, PendingSettlement } from './state/runtime-state.ts';
+import { callKey } from './state/call-key.ts';
 import type { Engine } from './state/engine.ts';
 import type { CallRef } from './state/gate.ts';
 import type { Recovery, RecoveryRun, WaitingCalls } from './state/recovery.ts';
@@ -58,5 +61,9 @@ export class RuntimeCore implements RuntimeState {
 
   recover(stored: StoredCall, call: Call): Promise<Recovery> {
     return recoverCall(this, stored, call);
+  }
+
+  remind(confirmationId: string): Promise<unknown> {
+    return remindOf(this.engine, confirmationId, []);
   }
 }

@@ -1,4 +1,4 @@
-/** `runtime.delegations`: people who approve in the place of others, for a time. */
+/** `runtime.delegations`: people who approve for others, for a time. */
 import { orUnavailable } from './host/ledger-trouble.ts';
 import type { DelegationRef, DelegationRequest, DelegationView } from './people/delegations.ts';
 import { giveDelegation, listDelegations, revokeDelegation } from './people/delegations.ts';
@@ -6,7 +6,7 @@ import type { Engine } from './state/engine.ts';
 
 /** The delegations of approvals in this ledger. */
 export interface RuntimeDelegations {
-  /** Lets another person approve in the place of a verified one. It passes on that person's groups and roles. */
+  /** Lets another person approve for a verified one. It passes on that person's groups and roles. */
   give(request: DelegationRequest): Promise<DelegationView>;
   /** Oldest first. The oldest ended ones are left out. */
   list(): Promise<readonly DelegationView[]>;

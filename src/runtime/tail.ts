@@ -49,6 +49,7 @@ export async function* tail(
     for (const entry of entries) {
       position = entry.position;
       if (sessionId !== undefined && entry.sessionId !== sessionId) continue;
+      if (wanted !== undefined && !entry.types.some((type) => wanted.has(type))) continue;
       for (const event of entry.events) {
         if (!isKnownEvent(event) && !isEmittedEvent(event)) continue;
         if (wanted !== undefined && !wanted.has(event.type)) continue;

@@ -88,6 +88,8 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
       findOpenCalls: (query) => on(({ queries }) => queries.findOpenCalls(query)),
       findCalls: (query) => on(({ queries }) => queries.findCalls(query)),
       tallyCalls: (query) => on(({ queries }) => queries.tallyCalls(query)),
+      countCalls: (query) => on(({ queries }) => queries.countCalls(query)),
+      countDenials: (span) => on(({ queries }) => queries.countDenials(span)),
       findSessions: (query) => on(({ queries }) => queries.findSessions(query)),
       findConfirmations: (query) => on(({ queries }) => queries.findConfirmations(query)),
       findConfirmation: (confirmationId) => on(({ queries }) => queries.findConfirmation(confirmationId)),

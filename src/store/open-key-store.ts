@@ -46,7 +46,7 @@ export async function openKeyStore(url: string, env: Environment, mayLack: boole
 }
 
 async function openFile(path: string, env: Environment): Promise<OpenKeyStore> {
-  // A key file beside the ledger is its key, as when it is opened.
+  // A key file next to the ledger is its key, as when it is opened.
   const given = existsSync(`${path}.key`) ? undefined : findGivenSealKey(env, {});
   const database = await openLedgerFile(path, false);
   const ledgerId = prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() ?? '';
@@ -61,7 +61,7 @@ async function openFile(path: string, env: Environment): Promise<OpenKeyStore> {
       );
       const spills = countSpills(`${path}.spill`, ledgerId);
       return Promise.resolve([
-        ...(owners.length > 0 ? [`${owners.length} processes that have the ledger open`] : []),
+        ...(owners.length > 0 ? [describeOwners(owners.length)] : []),
         ...(spills > 0 ? [`${spills} spilled results, which the next process imports`] : []),
       ]);
     },
@@ -101,7 +101,7 @@ async function openDatabase(url: string, env: Environment, mayLack: boolean): Pr
            WHERE NOT ended AND renewed_at + lease_ms * interval '1 millisecond' > clock_timestamp()`,
         );
         const owners = row?.n ?? 0;
-        return owners > 0 ? [`${owners} processes that have the ledger open`] : [];
+        return owners > 0 ? [describeOwners(owners)] : [];
       },
       close: () => pool.close(),
     };
@@ -110,3 +110,6 @@ async function openDatabase(url: string, env: Environment, mayLack: boolean): Pr
     throw error;
   }
 }
+
+const describeOwners = (count: number): string =>
+  count === 1 ? '1 process that has the ledger open' : `${count} processes that have the ledger open`;

@@ -53,7 +53,7 @@ export async function openWithKey(
   }
 }
 
-/** A key file beside the ledger is its key. Without one, the options or a variable may give the key. */
+/** A key file next to the ledger is its key. Without one, the options or a variable may give the key. */
 export function findFileKey(
   path: string,
   { sealKey, sealKeyFile }: OpenLedgerOptions,

@@ -1,7 +1,7 @@
 /**
  * Replaces the seal key of a ledger.
  *
- * 1. The new key is stored beside the old ones before it seals anything. So every sealed input can be opened at every
+ * 1. The new key is added to the old ones before it seals anything. So every sealed input can be opened at every
  *    moment. If the run is stopped or killed, the next one goes on.
  * 2. Inputs are sealed again one by one. A row that changed meanwhile is read again in the next pass.
  * 3. The old keys are removed only when nothing needs them: no row, no spilled entry, and no process that seals with

@@ -71,9 +71,7 @@ export class CallSpan implements CallTelemetry {
         this.#hold?.setAttribute('quittance.decision', moment.decision);
         return this.#endHold();
       case 'attempt_started':
-        this.#attempt = this.#child('attempt', { 'quittance.attempt': moment.attempt });
-        this.#attemptContext = this.#maker.within(this.#attempt, this.#context);
-        return;
+        return this.#startAttempt(moment);
       case 'body_ended':
         this.#bodyEndedAt = this.#now();
         this.#settle ??= this.#child('settle');
@@ -122,6 +120,13 @@ export class CallSpan implements CallTelemetry {
       'quittance.decider.type': by.type,
       'quittance.decider.name': by.name,
     });
+  }
+
+  #startAttempt({ attempt, startedMsAgo }: CallMoment & { type: 'attempt_started' }): void {
+    // The lease of a worker may end without a report. Then the next worker has the call.
+    this.#closeAttempt();
+    this.#attempt = this.#child('attempt', { 'quittance.attempt': attempt }, startedMsAgo);
+    this.#attemptContext = this.#maker.within(this.#attempt, this.#context);
   }
 
   #endAttempt({ code, isFinal }: CallMoment & { type: 'attempt_ended' }): void {
@@ -179,8 +184,9 @@ export class CallSpan implements CallTelemetry {
       this.#span.setStatus({ code: error, message: code });
   }
 
-  #child(name: string, attributes: Attributes = {}): Span {
-    return this.#maker.tracer.startSpan(name, { attributes, startTime: this.#now() }, this.#context);
+  #child(name: string, attributes: Attributes = {}, startedMsAgo = 0): Span {
+    const startTime = this.#now() - startedMsAgo;
+    return this.#maker.tracer.startSpan(name, { attributes, startTime }, this.#context);
   }
 
   #link(traceparent: string): void {

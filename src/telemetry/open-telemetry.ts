@@ -24,7 +24,7 @@ import type { CallStart, CallTelemetry, Telemetry } from '../runtime/host/teleme
 import { CallInstruments } from './call-instruments.ts';
 import type { SpanMaker } from './call-span.ts';
 import { CallSpan } from './call-span.ts';
-import { runWithin, UnrecordedCall } from './unrecorded-call.ts';
+import { UnrecordedCall, UnrecordedSpan } from './unrecorded-call.ts';
 
 export type OpenTelemetryOptions = {
   /** Default: the one that the SDK registered. */
@@ -36,6 +36,8 @@ export type OpenTelemetryOptions = {
 };
 
 const scope = 'quittance';
+/** Of tools whose span names are kept. */
+const mostNames = 1_000;
 const internal: SpanOptions = { kind: SpanKind.INTERNAL };
 
 /** Traces and metrics of the calls of a runtime, for its option `telemetry`. Start the SDK first. */
@@ -53,16 +55,19 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     within: (span, from) => trace.setSpan(from, span),
     run: (within, body) => context.with(within, body),
   };
+  const spanNames = new Map<string, string>();
+  const contextText = new ContextText();
   const startCall = (start: CallStart): CallTelemetry => {
-    const { from, links } = parentOf(start);
+    const active = context.active();
+    const { from, links } = parentOf(start, active);
     const span = tracer.startSpan(
-      nameSpan(start),
+      nameSpan(spanNames, start),
       links === undefined ? internal : { ...internal, links },
       from,
     );
     if (span.isRecording())
       return new CallSpan(maker, { start, span, from, traceparent: traceparentOf(span.spanContext()) });
-    return leaveOut(maker, start, span, from);
+    return leaveOut(maker, contextText, { start, span, from, active });
   };
   return instruments === undefined
     ? { startCall }
@@ -73,8 +78,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
       };
 }
 
-function parentOf({ parent, continues }: CallStart): { readonly from: Context; readonly links?: Link[] } {
-  const active = context.active();
+function parentOf(
+  { parent, continues }: CallStart,
+  active: Context,
+): { readonly from: Context; readonly links?: Link[] } {
   if (continues !== undefined) {
     const stored = remoteOf(continues);
     return { from: trace.setSpanContext(active, stored), links: [{ context: stored }] };
@@ -98,33 +105,75 @@ const traceparentOf = (found: SpanContext | undefined): string | undefined =>
     ? `00-${found.traceId}-${found.spanId}-0${found.traceFlags & 3}`
     : undefined;
 
-/** Samplers see the name. Attributes are added to spans that are recorded: to copy them costs as much as to decide. */
-const nameSpan = ({ toolName, isKnownTool }: CallStart): string =>
-  isKnownTool ? `execute_tool ${toolName}` : 'execute_tool';
+/** An agent makes many calls within one span, so the text of its context is made once. */
+class ContextText {
+  #of: SpanContext | undefined;
+  #text: string | undefined;
+
+  read(found: SpanContext | undefined): string | undefined {
+    if (found === undefined || found !== this.#of) {
+      this.#of = found;
+      this.#text = traceparentOf(found);
+    }
+    return this.#text;
+  }
+}
+
+/**
+ * Samplers see the name. Attributes are added to spans that are recorded: to copy them costs as much as to decide. Known
+ * tools are few, so their names are kept.
+ */
+function nameSpan(names: Map<string, string>, { toolName, isKnownTool }: CallStart): string {
+  if (!isKnownTool) return 'execute_tool';
+  let name = names.get(toolName);
+  if (name === undefined) {
+    if (names.size >= mostNames) names.clear();
+    names.set(toolName, (name = `execute_tool ${toolName}`));
+  }
+  return name;
+}
+
+type LeftOut = {
+  readonly start: CallStart;
+  readonly span: Span;
+  readonly from: Context;
+  readonly active: Context;
+};
 
 /**
  * A call that is not recorded. The trace of the caller is stored with it, for its logs may name it. A trace that begins
  * here and is not sampled cannot be found anywhere.
  */
-function leaveOut(maker: SpanMaker, start: CallStart, span: Span, from: Context): CallTelemetry {
+function leaveOut(
+  maker: SpanMaker,
+  text: ContextText,
+  { start, span, from, active }: LeftOut,
+): CallTelemetry {
   const parent = trace.getSpanContext(from);
-  const traceparent = traceparentOf(parent);
+  const traceparent = text.read(parent);
   const own = span.spanContext();
   // The active context may say already that the trace is not sampled. Then the span of the call adds nothing.
   const isKnown =
     parent?.traceId === own.traceId &&
     ((parent.traceFlags | own.traceFlags) & TraceFlags.SAMPLED) === 0 &&
-    from === context.active();
-  return new UnrecordedCall(maker, start, traceparent, isKnown ? undefined : runWithin(maker, span, from));
+    from === active;
+  return isKnown
+    ? new UnrecordedCall(maker, start, traceparent)
+    : new UnrecordedSpan(maker, start, traceparent, span, from);
 }
 
 function readConsoleUrl(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const url = URL.parse(given);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:') || url.username !== '')
+  // It is part of every span, so it must hold nothing secret.
+  const isGood =
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    `${url.username}${url.password}${url.search}${url.hash}` === '';
+  if (!isGood)
     throw new QuittanceError(
       'config.invalid',
-      'consoleUrl must be the http or https address of the console, e.g. https://quittance.example.org',
+      'consoleUrl must be the http or https address of the console without user, password and query, e.g. https://quittance.example.org',
     );
   return given.replace(/\/+$/, '');
 }

@@ -1,26 +1,28 @@
-/** A call whose span is not recorded. Its context still reaches the body: what the body starts is not sampled either. */
+/**
+ * A call whose span is not recorded. Most calls of a busy service are such calls, so they get by with two small objects
+ * and no closures.
+ */
 import type { Context, Span } from '@opentelemetry/api';
 import type { CallEnd, CallStart, CallTelemetry } from '../runtime/host/telemetry.ts';
 import type { SpanMaker } from './call-span.ts';
 
-export class UnrecordedCall implements CallTelemetry {
-  readonly isRecording = false;
-  readonly attemptTraceparent = undefined;
+class Unrecorded {
   readonly traceparent: string | undefined;
-  readonly runBody: CallTelemetry['runBody'];
-  readonly #maker: SpanMaker;
+  protected readonly maker: SpanMaker;
   readonly #start: CallStart;
 
-  constructor(
-    maker: SpanMaker,
-    start: CallStart,
-    traceparent: string | undefined,
-    runBody: CallTelemetry['runBody'],
-  ) {
-    this.#maker = maker;
+  constructor(maker: SpanMaker, start: CallStart, traceparent: string | undefined) {
+    this.maker = maker;
     this.#start = start;
     this.traceparent = traceparent;
-    this.runBody = runBody;
+  }
+
+  get isRecording(): false {
+    return false;
+  }
+
+  get attemptTraceparent(): undefined {
+    return undefined;
   }
 
   note(): void {
@@ -28,12 +30,36 @@ export class UnrecordedCall implements CallTelemetry {
   }
 
   end(end: CallEnd): void {
-    if (end.type === 'settled' && end.isFirst) this.#maker.instruments?.noteEnd(this.#start, end);
+    if (end.type === 'settled' && end.isFirst) this.maker.instruments?.noteEnd(this.#start, end);
   }
 }
 
-/** Runs the body with a span that is not recorded. */
-export const runWithin =
-  ({ run, within }: SpanMaker, span: Span, from: Context): NonNullable<CallTelemetry['runBody']> =>
-  (body) =>
-    run(within(span, from), body);
+/** The context of the caller says already that nothing is sampled. */
+export class UnrecordedCall extends Unrecorded implements CallTelemetry {
+  get runBody(): undefined {
+    return undefined;
+  }
+}
+
+/** The body runs with the span, so that what it starts is not sampled either. */
+export class UnrecordedSpan extends Unrecorded implements CallTelemetry {
+  readonly #span: Span;
+  readonly #from: Context;
+
+  constructor(
+    maker: SpanMaker,
+    start: CallStart,
+    traceparent: string | undefined,
+    span: Span,
+    from: Context,
+  ) {
+    super(maker, start, traceparent);
+    this.#span = span;
+    this.#from = from;
+  }
+
+  runBody<Value>(body: () => Value): Value {
+    const { run, within } = this.maker;
+    return run(within(this.#span, this.#from), body);
+  }
+}

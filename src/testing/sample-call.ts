@@ -66,16 +66,17 @@ export class SampleCall {
     ]);
   }
 
-  /** Requested and denied at once. */
-  deny(): Entry {
+  /** Requested and denied at once: by the gate, or by a rule. */
+  deny(ruleId?: string): Entry {
     return this.entry([
       this.#request(),
-      this.#rule('deny'),
+      this.#rule('deny', ruleId),
       this.#respond({
         ...this.#named,
         type: 'ToolDenied',
-        code: 'policy.hook',
-        reason: 'pre_hook',
+        ...(ruleId === undefined
+          ? { code: 'policy.hook', reason: 'pre_hook' }
+          : { code: 'policy.contract', reason: 'contract' }),
         details: 'Not today.',
       }),
     ]);
@@ -182,12 +183,12 @@ export class SampleCall {
     };
   }
 
-  #rule(decision: 'allow' | 'deny' | 'ask'): Command {
+  #rule(decision: 'allow' | 'deny' | 'ask', ruleId?: string): Command {
     return {
       type: 'rule',
       decision,
       gates: [],
-      decidedBy: { type: 'gate', name: 'policy' },
+      decidedBy: ruleId === undefined ? { type: 'gate', name: 'policy' } : { type: 'rule', name: ruleId },
       policyVersion: undefined,
       effectiveInput: undefined,
       inputDigest: this.inputDigest,

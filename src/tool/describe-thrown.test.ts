@@ -20,6 +20,7 @@ class Silent {
     return this.#why;
   }
 }
+class Silent$1 extends Silent {}
 
 describe('a thrown value, in words', () => {
   it.each<[string, unknown, RegExp]>([
@@ -44,6 +45,7 @@ describe('a thrown value, in words', () => {
     ['a Date', new Date(Number.NaN), /Invalid Date/],
     ['an instance with its own words', new Refusal(), /^refused: closed$/],
     ['an instance with nothing to show', new Silent(), /Silent/],
+    ['an instance of a class that a bundler renamed', new Silent$1(), /\bSilent$/],
     ['an object in a circle', cyclic, /"code":"7"/],
     [
       'an answer of a service',

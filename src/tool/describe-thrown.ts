@@ -26,7 +26,9 @@ export function nameOfThrown(thrown: unknown): string {
   if (thrown === null) return 'null';
   if (typeof thrown !== 'object') return typeof thrown;
   const name = read(thrown, 'name') ?? read(read(thrown, 'constructor'), 'name');
-  return typeof name === 'string' && name.trim() !== '' ? cutText(name, 100) : 'object';
+  if (typeof name !== 'string' || name.trim() === '') return 'object';
+  // Bundlers number classes with the same name: Response$1.
+  return cutText(name.replace(/\$\d+$/, ''), 100);
 }
 
 /** Clients wrap errors in errors. Deeper causes add nothing. */

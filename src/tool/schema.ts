@@ -8,11 +8,12 @@ import { describeValue } from './describe-value.ts';
 import type { JsonSchemaChecker } from './json-schema.ts';
 import { compileJsonSchema } from './json-schema.ts';
 import { quote } from '../base/nearest.ts';
+import { isPlainZod } from './plain-zod.ts';
 import { digestSchema } from './schema-digest.ts';
 import type { SchemaCheck } from './schema-issue.ts';
 import { issueAtRoot } from './schema-issue.ts';
 import type { StandardInput, StandardOutput, StandardSchema } from './standard-schema.ts';
-import { checkStandard, standardToJsonSchema, toStandardSchema } from './standard-schema.ts';
+import { checkPlainZod, checkStandard, standardToJsonSchema, toStandardSchema } from './standard-schema.ts';
 
 export type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
 
@@ -60,6 +61,8 @@ export type CompiledSchema = {
   readonly digestWithDefaults: string;
   /** Never throws, and answers synchronously if the validator does. */
   check(value: unknown): Awaitable<SchemaCheck>;
+  /** True if the validator does not change its argument, and returns plain JSON for plain JSON. */
+  readonly isPlain?: true;
   /** True if an accepted value is returned as the same object, unchanged. */
   readonly keepsValue?: true;
   /** Wraps the input of the tool's functions: the accepted request, and the schema's output for it. */
@@ -93,12 +96,14 @@ function compileStandard(schema: StandardSchema, place: SchemaLocation): Compile
       'does not accept an object. Arguments are always an object: wrap the schema in an object.',
     );
   }
+  const isPlain = isPlainZod(schema);
   return Object.freeze({
     vendor,
     jsonSchema: written === undefined ? undefined : freezeJson(written),
     digest: digestSchema(written ?? { vendor, ...place }),
     digestWithDefaults: digestJson(written ?? { vendor, ...place }),
-    check: (value: unknown) => checkStandard(schema, value),
+    check: (value: unknown) => (isPlain ? checkPlainZod(schema, value) : checkStandard(schema, value)),
+    ...(isPlain && { isPlain: true as const }),
   });
 }
 

@@ -79,6 +79,18 @@ const readZod = (
 
 type ZodRun = { readonly value: unknown; readonly issues: readonly unknown[] };
 
+/** Asks a schema of built-in parts: see `isPlainZod`. */
+export function checkPlainZod(schema: StandardSchema, value: unknown): Awaitable<SchemaCheck> {
+  const { _zod: core } = schema as unknown as { _zod: { run: (...args: unknown[]) => ZodRun } };
+  try {
+    const ran = core.run({ value, issues: [] }, { async: false }); // the way zod 4 runs schemas
+    if (ran.issues.length === 0) return { ok: true, value: ran.value };
+  } catch {
+    // An output may be an object that throws when it is read. The other way says so.
+  }
+  return checkStandard(schema, value);
+}
+
 /**
  * Zod runs a schema synchronously first and drops the promises it meets on the way. If one of them rejected, the
  * unhandled rejection would end the process. So its schemas run as asynchronous ones from the start; synchronous

@@ -38,11 +38,11 @@ export type SuccessJudgement =
  */
 export function defaultSuccessCheck(_toolName: string, result: unknown): SuccessJudgement {
   if (typeof result === 'string') return judgeText(result);
-  if (typeof result !== 'object' || result === null) return { ok: true };
+  if (typeof result !== 'object' || result === null) return passed;
 
   const success = ownValue(result, 'success');
   if (typeof success === 'boolean') {
-    return success ? { ok: true } : failed(result, 'success is false');
+    return success ? passed : failed(result, 'success is false');
   }
   if (ownValue(result, 'ok') === false) return failed(result, 'ok is false');
   if (ownValue(result, 'is_error')) return failed(result, 'is_error is set');
@@ -52,8 +52,10 @@ export function defaultSuccessCheck(_toolName: string, result: unknown): Success
   // A number counts errors in something that was examined: `{errors: 3, warnings: 1}`.
   if (typeof errors !== 'number' && errors !== true && !isEmpty(errors))
     return failed(result, 'errors is set');
-  return { ok: true };
+  return passed;
 }
+
+const passed: SuccessJudgement = Object.freeze({ ok: true });
 
 /** A reported error is short. A longer text is content. */
 const longestReport = 65_536;
@@ -99,7 +101,7 @@ export function runSuccessCheck(
 
 function judge(verdict: unknown): SuccessJudgement {
   const said = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'ok') : verdict;
-  if (said === true) return { ok: true };
+  if (said === true) return passed;
   if (said !== false) {
     return {
       ok: false,

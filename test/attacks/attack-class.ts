@@ -23,8 +23,6 @@ export type Door = {
   readonly ledger: typeof ledger;
   readonly http: typeof http;
   readonly testing: typeof testing;
-  /** Path of the command line program, to be run with Node. */
-  readonly cli: string;
   /** Makes an empty folder. The harness removes it after the class. */
   readonly newFolder: () => string;
 };

@@ -43,10 +43,13 @@ export async function judgeByRules({ document, tool, input }: Attack, door: Door
  */
 export async function makeCall(attack: Attack, door: Door): Promise<Verdict> {
   const place = prepareFolder(attack, door);
-  const contracts = door.contracts.contractsFromYamlString(place(documents[attack.document]), {
-    homeDirectory: place('/home/user'),
-    ...(attack.workingDirectory !== undefined && { workingDirectory: place(attack.workingDirectory) }),
-  });
+  const contracts =
+    attack.links === undefined && attack.workingDirectory === undefined
+      ? loadDocument(documents[attack.document], door)
+      : door.contracts.contractsFromYamlString(place(documents[attack.document]), {
+          homeDirectory: place('/home/user'),
+          ...(attack.workingDirectory !== undefined && { workingDirectory: place(attack.workingDirectory) }),
+        });
   return callTool({
     door,
     contracts,

@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import * as quittance from 'quittance';
 import * as contracts from 'quittance/contracts';
 import * as http from 'quittance/http';
@@ -7,7 +6,6 @@ import * as ledger from 'quittance/ledger';
 import * as testing from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { formatText } from '../../scripts/format-text.ts';
-import { root } from '../sources.ts';
 import { makeCall, type Attack } from './attack.ts';
 import { families } from './classes.ts';
 import { documents } from './documents.ts';
@@ -16,14 +14,7 @@ import { outOfReach } from './out-of-reach.ts';
 import { renderAttacks } from './render-attacks.ts';
 import { runClass, type ClassResult, type PackageDoor } from './run-classes.ts';
 
-const door: PackageDoor = {
-  quittance,
-  contracts,
-  http,
-  ledger,
-  testing,
-  cli: join(root, 'src/cli/main.ts'),
-};
+const door: PackageDoor = { quittance, contracts, http, ledger, testing };
 const full = {
   ...door,
   newFolder: (): string => {

@@ -30,6 +30,64 @@ const onDisk = (): Promise<Ledger> => {
   return openLedger(join(folder, 'ledger.db'));
 };
 
+describe('a new behavior', () => {
+  const takeSlowly = (inner: Ledger, taking: Promise<void>): Ledger =>
+    alterLedger(inner, {
+      cursors: { take: (take) => taking.then(() => inner.cursors.take(take)) },
+    });
+
+  it('gets what follows its registration, even if its process is killed before it has read anything', async () => {
+    const inner = createMemoryLedger();
+    const killed = createRuntime({
+      tools: [get],
+      ledger: takeSlowly(inner, new Promise(() => undefined)),
+    });
+    killed.events.on({ name: 'listen', on: 'tool.responded' }, () => undefined);
+    void killed.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
+    await quiet();
+    // The successor begins with the next event, so nothing may be stored yet.
+    expect(await inner.entries.lastPosition()).toBe(0);
+  });
+
+  it('delays calls until its position is stored, and no longer', async () => {
+    const inner = createMemoryLedger();
+    const taking = deferred<void>();
+    const { runtime, turn } = setStage({ tools: [get], ledger: takeSlowly(inner, taking.promise) });
+    const heard: string[] = [];
+    const listen = runtime.events.on(
+      { name: 'listen', on: 'tool.responded' },
+      (event) => void heard.push(event.callId),
+    );
+    const told = turn.call(envelope('a', 'get_it'));
+    taking.resolve();
+    expect((await told).type).toBe('ToolExecutionResult');
+    await listen.caughtUp();
+    expect(heard).toEqual(['a']);
+  });
+
+  it('does not delay calls if another process holds its position, or if the ledger fails', async () => {
+    const inner = createMemoryLedger();
+    const spec = { name: 'listen', on: 'tool.responded' } as const;
+    const holder = createRuntime({ tools: [get], ledger: inner });
+    const listening = holder.events.on(spec, () => undefined);
+    await listening.caughtUp();
+    const second = createRuntime({ tools: [get], ledger: inner });
+    second.events.on(spec, () => undefined);
+    expect((await second.turn({ sessionId: 's' }).call(envelope('a', 'get_it'))).type).toBe(
+      'ToolExecutionResult',
+    );
+    const failing = createRuntime({
+      tools: [get],
+      ledger: takeSlowly(inner, Promise.reject(new Error('disk is on fire'))),
+    });
+    failing.events.on({ ...spec, name: 'other' }, () => undefined);
+    expect((await failing.turn({ sessionId: 's' }).call(envelope('b', 'get_it'))).type).toBe(
+      'ToolExecutionResult',
+    );
+    await Promise.all([holder.close(), second.close(), failing.close()]);
+  });
+});
+
 it('a ledger failure during the registration of a behavior only delays its start', async () => {
   const clock = createManualClock();
   const inner = createMemoryLedger({ clock });

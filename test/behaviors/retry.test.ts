@@ -434,7 +434,7 @@ describe('a custom retry behavior', () => {
     await turn.call(envelope('a', 'fetch_rates'));
     await turn.call(envelope('b', 'fetch_rates', { other: true }));
     expect((await eventsOf(runtime, 'behavior.failed')).map(({ message }) => message)).toEqual([
-      expect.stringMatching(/only have the call tried again that it hears of/),
+      expect.stringMatching(/only retry the call of its event/),
       expect.stringMatching(/next attempt is number 2, not 7/),
     ]);
     expect(await eventsOf(runtime, 'retry.requested')).toEqual([]);

@@ -16,6 +16,8 @@ export const consoleFolderName = 'QUITTANCE_TEST_CONSOLE';
 const root = join(import.meta.dirname, '../..');
 
 export default async function setup(): Promise<() => void> {
+  // Every project with a browser calls this.
+  if (process.env[consoleFolderName] !== undefined) return () => undefined;
   // Unpacked once, before workers start: two at the same time would find a half-written file.
   process.env[browserPathName] = await unpackBrowser(
     join(root, `node_modules/.cache/chromium-${browserVersion()}`),

@@ -29,6 +29,7 @@ const call = (n: number, more: Partial<CallSummary> = {}): CallSummary => ({
   elapsedMs: 1,
   costMicros: 0,
   userId: undefined,
+  ruleId: undefined,
   args: undefined,
   ...more,
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { approve } from '../approve.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, openStage } from './stage.ts';
 
@@ -223,19 +224,18 @@ test('a person who may not undo sees why', async () => {
   await context.close();
 });
 
-test('a held call links to the inbox, and the page follows a decision made elsewhere', async () => {
+test('a held call links to the inbox, and its page follows the decision of another person', async () => {
   await open('call_held', async ({ page }) => {
     const link = page.getByRole('link', { name: 'Decide in the inbox' });
     const { rows } = await stage.runtime.confirmations.list({ status: 'pending', limit: 10 });
     const held = rows.find(({ callId }) => callId === 'call_held');
     if (held === undefined) throw new Error('Nothing is held.');
     expect(await link.getAttribute('href')).toBe(`/inbox/${held.confirmationId}`);
-    await stage.runtime.confirmations.decide(held.confirmationId, {
-      decision: 'approve',
-      by: 'Ada',
-      inputDigest: held.inputDigest,
-    });
+    const other = await stage.visit({ as: 'approver' });
+    await other.goTo(`/inbox/${held.confirmationId}`);
+    await approve(other.page.locator('article.question'));
     await page.getByRole('heading', { level: 1 }).getByText('succeeded').waitFor();
+    await other.context.close();
     await panelOf(page, 'Inputs').getByText('The executed arguments match the approved ones').waitFor();
   });
 });

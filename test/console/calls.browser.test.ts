@@ -186,7 +186,7 @@ test('[secrets-stay-out] a search does not find a hidden value, and its link res
   });
 });
 
-test('a view is saved under a name, found again and deleted', async () => {
+test('a view is saved under a name, shared by its link, and deleted', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls?mode=destructive');
     await page.getByRole('button', { name: 'Save view' }).click();
@@ -197,6 +197,15 @@ test('a view is saved under a name, found again and deleted', async () => {
     await goTo('/calls');
     await page.getByRole('link', { name: 'Dangerous' }).click();
     await expect.poll(() => new URL(page.url()).search).toBe('?mode=destructive');
+    // Another person sees the same calls, without the name.
+    await expect.poll(() => countRows(page)).toBeGreaterThan(0);
+    const { pathname, search } = new URL(page.url());
+    const shown = await countRows(page);
+    await withVisitor(async (other) => {
+      await other.goTo(pathname + search);
+      await expect.poll(() => countRows(other.page)).toBe(shown);
+      expect(await other.page.getByRole('link', { name: 'Dangerous' }).count()).toBe(0);
+    });
     await page.getByRole('button', { name: 'Delete view' }).click();
     await expect.poll(() => page.getByRole('link', { name: 'Dangerous' }).count()).toBe(0);
   });

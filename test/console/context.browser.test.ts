@@ -48,17 +48,29 @@ test('[secrets-stay-out] an approver sees the conversation, the last similar cal
   await main.getByRole('heading', { name: 'Earlier decisions about the same rule' }).waitFor();
   await main.getByRole('link', { name: 'Refund 7500 cents for order A-1003?' }).waitFor();
   expect(await findBarriersInBoth(page)).toEqual([]);
+  // Another person, in another browser, sees the same, and that it is not for them to decide.
+  const other = await visit({ as: 'viewer' });
+  await other.goTo(`/inbox/${rows[0]?.confirmationId ?? ''}`);
+  await other.page.getByRole('main').getByText('I will refund it.').waitFor();
+  expect(await other.page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
 });
 
-test('the counts in the navigation follow the list at once, without a reload', async () => {
+test('the counts in the navigation follow the list at once, without a reload, and so do the figures of another person', async () => {
   const { page, goTo } = await visit({ as: 'approver' });
   await goTo('/inbox');
+  const other = await visit({ as: 'operator' });
+  await other.goTo('/?span=1h');
+  const waiting = other.page
+    .locator('section.card')
+    .filter({ has: other.page.getByRole('heading', { name: 'Waiting now', exact: true }) });
+  await expect.poll(() => waiting.getByRole('link', { name: 'refund' }).count()).toBe(2);
   const inbox = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: /Inbox/ });
   await expect.poll(() => inbox.innerText()).toMatch(/3/);
   const turn = stage.runtime.turn({ sessionId: 'ticket-44' });
   await holdCall(stage.runtime, turn, 'call_more', 'refund', { order: 'A-2002', cents: 6_000 });
   await page.getByText('4 waiting').waitFor();
   await expect.poll(() => inbox.innerText()).toMatch(/4/);
+  await expect.poll(() => waiting.getByRole('link', { name: 'refund' }).count()).toBe(3);
 });
 
 test('a disconnected page says so, and how old its data is', async () => {

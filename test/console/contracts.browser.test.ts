@@ -89,11 +89,16 @@ test('rules are shown with their rulings, their observed rulings, and the last c
         .getByRole('cell')
         .allTextContents();
     await expect
-      .poll(async () => (await cells('no-large-refunds')).slice(0, 5))
-      .toEqual(['refund', 'pre', 'block', '2', '0']);
-    expect((await cells('watch-urgent-mail')).slice(2, 5)).toEqual(['askobserve', '0', '1']);
+      .poll(async () => (await cells('no-large-refunds')).slice(0, 6))
+      .toEqual(['refund', 'pre', 'block', '2 calls denied', '2', '0']);
+    expect((await cells('watch-urgent-mail')).slice(2, 6)).toEqual(['askobserve', '0', '0', '1']);
     // Both rules ruled on the large ones, and the stricter one won.
-    expect((await cells('ask-about-refunds')).slice(2, 5)).toEqual(['ask', '2', '0']);
+    expect((await cells('ask-about-refunds')).slice(2, 6)).toEqual(['ask', '0', '2', '0']);
+    // The number of denied calls leads to exactly these.
+    await rows.getByRole('link', { name: '2 calls denied' }).click();
+    await expect.poll(() => page.url()).toMatch(/\/calls\?ruleId=no-large-refunds$/);
+    await expect.poll(() => page.locator('.call-rows').getByRole('row').count()).toBe(2);
+    await page.goBack();
     await page.getByLabel('Find rules').fill('urgent');
     await expect.poll(() => rows.count()).toBe(2);
     await rows
@@ -307,6 +312,15 @@ test('rules are reloaded, their problems are shown, and versions show the change
       .toEqual([expect.stringContaining('gt: 50000')]);
     expect(await changed.locator('ins').allTextContents()).toEqual([expect.stringContaining('gt: 60000')]);
     expect(await findBarriers(page)).toEqual([]);
+    // Another person, in another browser, sees the same change.
+    await withVisitor(
+      async (other) => {
+        await other.goTo('/contracts/versions');
+        const theirs = other.page.getByRole('region', { name: 'Changes' }).locator('ins');
+        await expect.poll(() => theirs.allTextContents()).toEqual([expect.stringContaining('gt: 60000')]);
+      },
+      { as: 'viewer' },
+    );
     await versions.nth(1).click();
     await page.getByRole('heading', { name: 'First version' }).waitFor();
     // A call of that time still leads to the rule as it was.

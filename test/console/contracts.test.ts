@@ -31,8 +31,11 @@ test('rules are shown with their rulings, separate from rulings of earlier rules
   const { rules, others } = joinHits([rule('a'), rule('b')], {
     calls: 9,
     since: 1,
+    exact: true,
     rules: [hit('gone'), hit('b')],
+    denials: [{ ruleId: 'b', calls: 1_234, lastAt: 1 }],
   });
+  expect(rules.map(({ denied }) => denied)).toEqual([0, 1_234]);
   expect(rules.map(({ rule: { ruleId }, hit: said }) => [ruleId, said?.hits])).toEqual([
     ['a', undefined],
     ['b', 2],

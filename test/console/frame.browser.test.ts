@@ -76,3 +76,28 @@ test('a tool name with a lone surrogate breaks no page', async () => {
     await expect.poll(() => page.getByRole('main').textContent()).toContain('refund\\ud800');
   }
 });
+
+test('every page says in plain words that something does not exist, and leads to its list', async () => {
+  const { page, goTo } = await visit();
+  const lists: Readonly<Record<string, string>> = {
+    '/nowhere': 'overview',
+    '/calls/ticket-42': 'overview',
+    '/calls/ticket-42/nothing': 'Calls of the session',
+    '/sessions/nothing': 'All sessions',
+    '/sessions/nothing?compare=nowhere': 'All sessions',
+    '/tools/nothing': 'All tools',
+    '/servers/nothing': 'All servers',
+    '/servers/nothing?tool=none': 'Tools of this server',
+    '/inbox/nothing': 'Open questions',
+    '/reconcile/ticket-42/nothing': 'Unresolved calls',
+  };
+  for (const [address, list] of Object.entries(lists)) {
+    await goTo(address);
+    const main = page.getByRole('main');
+    await main.getByRole('heading', { name: 'not found' }).waitFor();
+    await main.getByRole('link', { name: list }).waitFor();
+    expect([address, await page.getByRole('alert').count()]).toEqual([address, 0]);
+    expect(await main.textContent()).not.toMatch(/\/v1\/|\b(?:GET|POST) |http\.not_found/);
+  }
+  expect(await findBarriers(page)).toEqual([]);
+});

@@ -110,6 +110,31 @@ test('on a phone, lists are cards, a stray or double tap approves nothing, and t
   await second.page.getByText(/Already decided by approver-person/).waitFor();
 });
 
+test('on a phone, no table scrolls sideways, and every value says what it is', async () => {
+  const { page, goTo } = await visit(phone);
+  await goTo('/integrity');
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  await page.locator('[data-label="Result"]').first().waitFor();
+  for (const [address, shown] of [
+    ['/integrity', '[data-label="Started by"]'],
+    ['/tools', '[data-label="Error rate"]'],
+    ['/tools/refund', '[data-label]'],
+    ['/contracts', '[data-label="Hits"]'],
+    ['/sessions', '[data-label^="call"]'],
+    ['/sessions/ticket-42', '[data-label="Outcome"]'],
+  ] as const) {
+    await goTo(address);
+    await page.locator(shown).first().waitFor();
+    const sideways = await page.evaluate(() =>
+      [...document.querySelectorAll('main *')]
+        .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.querySelector('table') !== null)
+        .filter((each) => getComputedStyle(each).overflowX !== 'hidden')
+        .map(({ className }) => className),
+    );
+    expect([address, sideways]).toEqual([address, []]);
+  }
+});
+
 test('the console can be installed, and keeps no copy of data on the device', async () => {
   const { page, context, goTo } = await visit(phone);
   await goTo('/');

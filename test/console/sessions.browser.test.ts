@@ -178,7 +178,7 @@ describe('the timeline of a session', () => {
     await expect.poll(() => page.locator('.lane-bar').count()).toBe(100);
   });
 
-  test('opens with any session name, as text, and reports an unknown session', async () => {
+  test('opens with any session name, as text, and says that an unknown session does not exist', async () => {
     const { page, goTo } = await visit();
     await goTo('/sessions?search=odd');
     await page.getByRole('link', { name: 'odd' }).click();
@@ -187,8 +187,45 @@ describe('the timeline of a session', () => {
     expect(await page.getByRole('heading', { level: 1 }).textContent()).not.toContain('\u202E');
     expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/odd/${hostile}`);
     await goTo('/sessions/nowhere');
-    await expect.poll(() => page.getByRole('alert').first().textContent()).toContain('There is no session');
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'All sessions' }).click();
+    await page.waitForURL(/\/sessions$/);
   });
+});
+
+test('an operator forks a session from a call, and two people compare it with its source', async () => {
+  const source = stage.runtime.turn({ sessionId: 'fork-source' });
+  await source.call({ id: 'look', name: 'look_up_order', arguments: { order: 'A-1001' } });
+  await source.call({ id: 'pay', name: 'refund', arguments: { order: 'A-1001', cents: 90_000 } });
+  await source.end();
+  const operator = await visit({ as: 'operator' });
+  await operator.goTo('/calls/fork-source/look');
+  await operator.page.getByRole('link', { name: 'Fork from here…' }).click();
+  const dialog = operator.page.getByRole('dialog', { name: 'Fork this session' });
+  await dialog.getByRole('button', { name: 'Make 2 calls again' }).waitFor();
+  expect(await findBarriersInBoth(operator.page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Make 2 calls again' }).click();
+  await operator.page.waitForURL(/\/sessions\/fork-source-fork-/);
+  await operator.page.getByRole('link', { name: 'Compare the two' }).click();
+  await operator.page.getByRole('heading', { name: 'No differences' }).waitFor();
+  // Another person, on a phone, finds a session that differs.
+  await stage.runtime
+    .turn({ sessionId: 'fork-other' })
+    .call({ id: 'look', name: 'look_up_order', arguments: { order: 'A-404' } });
+  const viewer = await visit({ as: 'viewer', viewport: { width: 390, height: 844 } });
+  await viewer.goTo('/sessions/fork-source');
+  expect(await viewer.page.getByRole('button', { name: 'Fork…' }).isDisabled()).toBe(true);
+  await viewer.page.getByRole('button', { name: 'Compare with…' }).click();
+  const search = viewer.page.getByRole('dialog');
+  await search.getByRole('searchbox').fill('fork-other');
+  await search.getByRole('link', { name: /fork-other/ }).click();
+  await viewer.page.getByRole('heading', { name: 'The sessions differ' }).waitFor();
+  const ends = viewer.page.getByRole('region', { name: 'Other ends and decisions' });
+  await ends.getByText('only in the first session').waitFor();
+  expect(await findBarriersInBoth(viewer.page)).toEqual([]);
+  expect(await viewer.page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(
+    true,
+  );
 });
 
 test('everybody can use the pages, in light and dark', async () => {

@@ -7,13 +7,19 @@ import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime, ToolContext } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
-import { openLedgerFile } from './ledger-file.ts';
 import type { Answer, Errand, Order } from './play.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test that started this process
-// Several may create the file at once, which only the real `openLedger` handles.
-await (await openLedger(errand.ledger)).close();
-const { ledger, fill, free } = openLedgerFile(errand.ledger, errand.spillBytes);
+let fill = (): unknown => undefined;
+let ledger = await openLedger(errand.ledger, {
+  ...(errand.spillBytes !== undefined && { spillBytes: errand.spillBytes }),
+});
+if (errand.afterwards === 'fill') {
+  // From the sources, which only such an actor is started with.
+  const { openLedgerFile } = await import('./ledger-file.ts');
+  await ledger.close();
+  ({ ledger, fill } = openLedgerFile(errand.ledger, errand.spillBytes));
+}
 
 const releases: (() => void)[] = [];
 async function effect(args: unknown, { callId, idempotencyKey }: ToolContext): Promise<unknown> {
@@ -109,10 +115,6 @@ async function obey(order: Order): Promise<unknown> {
       return work(order.tool, order.leaseMs);
     case 'recover':
       return runtime.recover();
-    case 'fill':
-      return fill();
-    case 'free':
-      return free();
     case 'release':
       return releases.splice(0).forEach((release) => release());
     case 'starve':

@@ -16,7 +16,7 @@ async function stopIn(callId: string, tool: string, args = {}): Promise<Actor> {
   const actor = await play.start({ afterwards: 'hang' });
   void actor.call(callId, tool, args).catch(() => undefined);
   await actor.reached;
-  actor.stop();
+  await actor.stop();
   return actor;
 }
 
@@ -57,7 +57,7 @@ describe('[one-outcome] a process closes while it waits', () => {
     let taken: unknown;
     while (taken === undefined)
       taken = await Promise.race([worker.tell({ type: 'work', tool: 'ship' }), worker.reached]);
-    worker.stop();
+    await worker.stop();
     await second.tell({ type: 'close' });
     expect(await waiting).toMatch(/in the hands of another process/u);
   });

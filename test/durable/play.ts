@@ -4,12 +4,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
 import type { ToolOutcome } from 'quittance';
 import type { World } from '../../bench/crash/world.ts';
 import { openWorld } from '../../bench/crash/world.ts';
+import { packageArguments, sourceArguments } from '../frameworks/suite/package-arguments.ts';
 
 /** The settings of an actor. */
 export type Errand = {
@@ -43,7 +45,7 @@ export type Order =
   | { readonly type: 'calls'; readonly calls: readonly CallOrder[] }
   /** Claims a hand-off of the tool, if one waits; has its effect; reports unless it hangs. */
   | { readonly type: 'work'; readonly tool: string; readonly leaseMs?: number }
-  | { readonly type: 'recover' | 'fill' | 'free' | 'close' }
+  | { readonly type: 'recover' | 'close' }
   /** Answers once the call is accepted. */
   | ({ readonly type: 'submit' } & CallOrder)
   /** Opens descriptors until none are left; closes them again. */
@@ -63,7 +65,8 @@ export type Actor = {
   kill(): Promise<void>;
   /** Resolves when the process has ended. */
   readonly ended: Promise<unknown>;
-  stop(): void;
+  /** Stops the process at a moment when it has locked nothing, because others would wait for the lock. */
+  stop(): Promise<void>;
   goOn(): void;
 };
 
@@ -93,15 +96,15 @@ export async function openPlay(): Promise<Play> {
           '-c',
           `${told.descriptors === undefined ? '' : `ulimit -n ${told.descriptors}; `}exec "$0" "$@"`,
           process.execPath,
-          '--conditions=quittance-source',
-          '--disable-warning=ExperimentalWarning',
+          // An actor that fills its disk uses parts of the store that the package does not export.
+          ...(told.afterwards === 'fill' ? sourceArguments : packageArguments()),
           join(import.meta.dirname, 'actor.ts'),
           JSON.stringify(told),
         ],
         { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
       );
       children.add(child);
-      return direct(child);
+      return direct(child, ledger);
     },
     end() {
       for (const child of children) child.kill('SIGKILL');
@@ -111,7 +114,7 @@ export async function openPlay(): Promise<Play> {
   };
 }
 
-async function direct(child: ChildProcess): Promise<Actor> {
+async function direct(child: ChildProcess, ledger: string): Promise<Actor> {
   const reached = Promise.withResolvers<string>();
   const ready = Promise.withResolvers<undefined>();
   const answers = new Map<number, PromiseWithResolvers<unknown>>();
@@ -151,7 +154,28 @@ async function direct(child: ChildProcess): Promise<Actor> {
       child.kill('SIGKILL');
       await gone;
     },
-    stop: () => void child.kill('SIGSTOP'),
+    async stop() {
+      child.kill('SIGSTOP');
+      while (isLocked(ledger) || isLocked(`${ledger}.read`)) {
+        child.kill('SIGCONT');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        child.kill('SIGSTOP');
+      }
+    },
     goOn: () => void child.kill('SIGCONT'),
   };
+}
+
+function isLocked(path: string): boolean {
+  if (!existsSync(path)) return false;
+  // A running process keeps a lock for less than this. Only a stopped one has it afterwards.
+  const database = new BetterSqlite3(path, { timeout: 200 });
+  try {
+    database.exec('BEGIN IMMEDIATE; ROLLBACK');
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
 }

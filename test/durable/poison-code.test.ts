@@ -12,6 +12,7 @@ import { createRuntime } from 'quittance';
 import type { Runtime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { expectSettledOnce } from '../stage.ts';
 import type { Code, PoisonActor, PoisonErrand } from './poison-play.ts';
 import { startPoisonActor } from './poison-play.ts';
@@ -61,11 +62,11 @@ async function look<Result>(work: (runtime: Runtime) => Promise<Result>): Promis
   }
 }
 
-/** Waits until this many questions are open, in this process. */
-async function untilHeld(runtime: Runtime, count: number): Promise<void> {
-  while ((await runtime.confirmations.list({ status: 'pending' })).rows.length < count)
-    await new Promise(setImmediate);
-}
+/** Waits until this many questions are open. Another process asks them, and needs the processor meanwhile. */
+const untilHeld = (runtime: Runtime, count: number): Promise<void> =>
+  eventually(async () => {
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(count);
+  });
 
 const approveAll = (runtime: Runtime): Promise<unknown> =>
   runtime.confirmations.list({ status: 'pending' }).then(({ rows }) =>
@@ -187,10 +188,11 @@ describe('[one-outcome] code that ends the process before the body of a call', (
     expect(deaths).toBe(3);
     expect(survivor.runs()).toBe(0);
     await look(approveAll);
-    await look(async (runtime) => {
-      while ((await runtime.calls.list({ sessionId: 's' }))[0]?.settled === undefined)
-        await new Promise(setImmediate);
-    });
+    await look((runtime) =>
+      eventually(async () =>
+        expect((await runtime.calls.list({ sessionId: 's' }))[0]?.settled).toBeDefined(),
+      ),
+    );
     expect(await readPoison()).toMatchObject({ output: { name: 'poison' } });
   });
 

@@ -2,6 +2,7 @@
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { expectSettledOnce } from '../stage.ts';
 import type { Actor, Play } from './play.ts';
 import { openPlay } from './play.ts';
@@ -68,9 +69,7 @@ describe('[one-outcome] a body that ends its process', () => {
     const first = await play.start({ ...errand, poison: [], afterwards: 'hang' });
     const names = ['a', 'b', 'poison', 'c', 'd'];
     for (const callId of names) void first.call(callId, 'put').catch(() => undefined);
-    for (;;)
-      if (names.every((name) => play.world.count(name) === 1)) break;
-      else await new Promise(setImmediate);
+    await eventually(() => expect(names.map((name) => play.world.count(name))).toEqual([1, 1, 1, 1, 1]));
     await first.kill();
     await recoverUntilAlive();
     await look(async (runtime) => {

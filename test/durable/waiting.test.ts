@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 import { deferred, envelope } from '../stage.ts';
 import type { Play } from './play.ts';
 import { openPlay } from './play.ts';
@@ -33,17 +34,10 @@ async function waitIn(
     process.exitCode = 7;
     await runtime.close();
     await ledger.close();`;
-  const child = spawn(
-    process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      '--input-type=module',
-      '-e',
-      text,
-    ],
-    { cwd: join(import.meta.dirname, '../..'), stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [...packageArguments(), '--input-type=module', '-e', text], {
+    cwd: join(import.meta.dirname, '../..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit') as Promise<[unknown]>;
   const said: string[] = [];
   for await (const line of createInterface(child.stdout)) {

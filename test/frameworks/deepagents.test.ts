@@ -198,7 +198,7 @@ describe('a subagent', () => {
       const script = subagent_type === 'clerk' ? [asked, done] : [asked, write('w1'), done, done];
       const { state, told, outcomes } = await run(script, names, { subagent });
       expect(state.files ?? {}).toEqual({});
-      expect(told[0]).toContain('not set up as it must be');
+      expect(told[0]).toContain('not configured correctly');
       expect(told[0]).not.toMatch(apiName);
       const [made] = outcomes;
       expect(made).toMatchObject({ type: 'ToolFailure', toolName: 'task' });

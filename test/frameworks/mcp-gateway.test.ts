@@ -7,8 +7,8 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { cliCommand } from '../run-cli.ts';
 
-const root = join(import.meta.dirname, '../..');
 const packages = join(import.meta.dirname, 'node_modules/@modelcontextprotocol');
 
 /** The command of a gateway in front of three real servers. */
@@ -26,10 +26,9 @@ function gateway(): { folder: string; command: string; args: string[] } {
   };
   const config = join(folder, 'mcp.json');
   writeFileSync(config, JSON.stringify({ mcpServers }));
-  const program = [join(root, 'src/cli/main.ts'), 'mcp', '--config', config, '--observe'];
-  const ledger = ['--ledger', join(folder, 'ledger.db')];
-  const node = ['--disable-warning=ExperimentalWarning', '--conditions=quittance-source'];
-  return { folder, command: process.execPath, args: [...node, ...program, ...ledger] };
+  const ledger = join(folder, 'ledger.db');
+  const [command, ...args] = cliCommand('mcp', '--config', config, '--observe', '--ledger', ledger);
+  return { folder, command, args };
 }
 
 type Caller = {

@@ -9,13 +9,10 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, onTestFinished, test } from 'vitest';
+import { packageArguments } from './suite/package-arguments.ts';
 
 const run = promisify(execFile);
-const program = [
-  '--disable-warning=ExperimentalWarning',
-  '--conditions=quittance-source',
-  join(import.meta.dirname, '../mcp/govern/own-server.ts'),
-];
+const program = [...packageArguments(), join(import.meta.dirname, '../mcp/govern/own-server.ts')];
 const me = { name: 'test', version: '1.0.0' };
 
 /**

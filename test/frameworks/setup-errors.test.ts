@@ -88,7 +88,7 @@ describe('OpenAI Agents, in an agent that is a tool', () => {
     ['is closed', 'This runtime is closed'],
   ] as const)('if the inner one %s', async (inner, developer) => {
     const { told, kept } = await ask(inner);
-    expect(told).toContain('not set up as it must be');
+    expect(told).toContain('not configured correctly');
     expect(told).not.toMatch(apiName);
     expect(told).not.toContain(developer);
     expect(kept).toContain(developer);

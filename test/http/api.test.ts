@@ -653,7 +653,7 @@ describe('the description', () => {
       // No gateway reports to this ledger; mcp-servers.test.ts reads these.
       if (path.includes('{serverId}')) continue;
       const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '');
-      const given = await app.get<unknown>(address);
+      const given = await app.get<unknown>(path.endsWith('/compare') ? `${address}?with=s1` : address);
       expect([address, given.status]).toEqual([address, 200]);
       expect([address, compileJsonSchema(standalone(schemaOf(answer)))(given.body)]).toEqual([address, []]);
     }
@@ -668,4 +668,45 @@ describe('the description', () => {
     });
     expect(told).toEqual(routes.map(({ method, path, access }) => `${method} ${path} ${access}`));
   });
+});
+
+test('each figure has as many calls as the list behind it, for short spans and for whole hours', async () => {
+  // Times out.
+  await app.runtime.turn({ sessionId: 'figures' }).call({ id: 'late', name: 'charge_card', arguments: {} });
+  const stats = (await app.get<Stats>(`/v1/stats?since=${Date.now() - 3_600_000}`)).body;
+  const day = (await app.get<Stats>(`/v1/stats?since=${Date.now() - 86_400_000}`)).body;
+  for (const { since, totals, codes, failingTools, rules } of [stats, day]) {
+    const listed = async (filters: string): Promise<number> =>
+      (await app.get<CallPage>(`/v1/calls?limit=1000&since=${since}${filters}`)).body.rows.length;
+    const counted = async (filters: string): Promise<unknown> => {
+      const { total, exact } = (await app.get<CallFacets>(`/v1/calls/facets?since=${since}${filters}`)).body;
+      return [total, exact];
+    };
+    const errors = totals.failed + totals.timedOut + totals.indeterminate;
+    expect([totals.timedOut > 0, totals.failed > 0]).toEqual([true, true]);
+    expect([await listed('&errors=true'), await counted('&errors=true')]).toEqual([errors, [errors, true]]);
+    expect(await counted('&errors=true&outcome=ToolDenied')).toEqual([0, true]);
+    for (const { code, count } of codes)
+      expect([code, await listed(`&code=${code}`), await counted(`&code=${code}`)]).toEqual([
+        code,
+        count,
+        [count, true],
+      ]);
+    for (const { toolName, failures } of failingTools)
+      expect(await counted(`&errors=true&toolName=${toolName}`)).toEqual([failures, true]);
+    expect(rules.length).toBeGreaterThan(0);
+    for (const { ruleId, calls, lastAt } of rules) {
+      const behind = `&outcome=ToolDenied&ruleId=${encodeURIComponent(ruleId)}`;
+      expect([await listed(behind), await counted(behind)]).toEqual([calls, [calls, true]]);
+      const newest = (await app.get<CallPage>(`/v1/calls?limit=1${behind}`)).body.rows[0];
+      expect(newest).toMatchObject({ ruleId, requestedAt: lastAt });
+    }
+    const { denials } = (await app.get<RuleHits>(`/v1/contracts/hits?since=${since}`)).body;
+    expect(denials.toSorted((one, other) => (one.ruleId < other.ruleId ? -1 : 1))).toEqual(
+      rules.toSorted((one, other) => (one.ruleId < other.ruleId ? -1 : 1)),
+    );
+  }
+  expect(day.since % 3_600_000).toBe(0);
+  const later = (await app.get<RuleHits>(`/v1/contracts/hits?since=${Date.now() + 60_000}`)).body;
+  expect(later).toMatchObject({ calls: 0, rules: [], denials: [], exact: true });
 });

@@ -18,6 +18,7 @@ import { createRuntime } from '../../src/store/create-runtime.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { ada, makeFolder } from '../mcp/gateway/start-gateway.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
+import { cliCommand } from '../run-cli.ts';
 import { root } from '../sources.ts';
 import type { Answer } from './start-server.ts';
 import { startServer } from './start-server.ts';
@@ -77,20 +78,8 @@ test('a gateway in another process: its servers, answers about their tools, a ru
     }),
   );
   const connect = async (): Promise<{ readonly client: Client; readonly pid: number }> => {
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [
-        '--disable-warning=ExperimentalWarning',
-        '--conditions=quittance-source',
-        join(root, 'src/cli/main.ts'),
-        'mcp',
-        '--config',
-        config,
-        '--ledger',
-        ledgerPath,
-      ],
-      stderr: 'ignore',
-    });
+    const [command, ...args] = cliCommand('mcp', '--config', config, '--ledger', ledgerPath);
+    const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
     const connected = new Client({ name: 'desktop', version: '1' });
     onTestFinished(() => connected.close());
     await connected.connect(transport);

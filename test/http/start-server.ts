@@ -107,7 +107,8 @@ export async function startServer(
   });
   const tools = [...remoteTools, ...localTools];
   const contracts = contractsFromYamlString(rules);
-  const runtime: Runtime = createRuntime({ tools, ledger, contracts });
+  const redaction = { patterns: [{ name: 'of the host', pattern: /OWN-SECRET-\d+/ }] };
+  const runtime: Runtime = createRuntime({ tools, ledger, contracts, redaction });
   const stored =
     ledger.documents === undefined
       ? new TokenFile(tokenFilePath(ledgerPath), Date.now)

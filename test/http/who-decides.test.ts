@@ -58,6 +58,7 @@ const doors: Readonly<Record<string, string>> = {
   'POST /v1/calls': 'operator',
   'POST /v1/sessions/{sessionId}/calls/{callId}/resolution': 'operator or approver',
   'POST /v1/sessions/{sessionId}/calls/{callId}/undo': 'operator',
+  'POST /v1/sessions/{sessionId}/forks': 'operator',
   'POST /v1/confirmations/{confirmationId}/decision': 'approver',
   'POST /v1/confirmations/{confirmationId}/link': 'approver',
   // Decides nothing.

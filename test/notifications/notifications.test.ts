@@ -129,6 +129,43 @@ rules:
     expect(full?.body).not.toContain('hunter2');
   });
 
+  it('[secrets-stay-out] gets masks for ids, names and texts that look like secrets, and no address with them', async () => {
+    const leak = `sk-LEAKED${'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG'}`;
+    const tool = defineTool({ name: `pay_${leak}`, mode: 'local', run: () => 1 });
+    const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
+    const settings = readNotifications(
+      `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  hook: { type: webhook, url: '${first.url}', secret: '${secret}', allowPrivate: true, sendArguments: true }
+  chat: { type: slack, url: '${second.url}', allowPrivate: true, sendArguments: true }
+rules:
+  - { on: [held, decided], when: { tool: 'pay_*' }, tell: [hook, chat] }`,
+      'n.yaml',
+      () => undefined,
+    );
+    const notifications = startNotifications({ runtime, settings, publicUrl: 'https://quittance.test' });
+    closing.push(
+      () => runtime.close(),
+      () => notifications.close(),
+    );
+    const turn = runtime.turn({ sessionId: `s_${leak}`, principal: { userId: leak } });
+    const call = { id: `c_${leak}`, name: tool.name, arguments: { note: leak } };
+    void turn.call(call, { attrs: { note: leak } }).catch(() => undefined);
+    await Promise.all([first.waitFor(1), second.waitFor(1)]);
+    const [question] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+    await runtime.confirmations.decide(question?.confirmationId ?? '', { decision: 'deny', by: leak });
+    const messages = (await Promise.all([first.waitFor(2), second.waitFor(2)])).flat();
+    expect(messages.map(({ body }) => body).join('\n')).not.toContain('LEAKED');
+    await notifications.caughtUp();
+    const log = await runtime.events.list({ sessionId: `s_${leak}` });
+    const records = log.filter(({ type }) => (type as string).startsWith('notification.'));
+    expect(records).toHaveLength(4);
+    expect(
+      JSON.stringify(records.map((record) => ('data' in record ? record.data : undefined))),
+    ).not.toContain('LEAKED');
+  });
+
   it('hears who decided', async () => {
     const { runtime } = start(webhook);
     hold(runtime);
@@ -317,6 +354,25 @@ rules:
         () => undefined,
       );
 
+  const readMail =
+    (server: string, more = ''): (() => unknown) =>
+    () =>
+      readNotifications(
+        `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  t:
+    type: email
+    server: '${server}'
+    from: q@example.com
+    to: [b@example.com]
+    ${more}
+rules:
+  - { on: [held], tell: [t] }`,
+        'n.yaml',
+        () => undefined,
+      );
+
   it.each([
     'http://example.test/hook',
     'https://10.0.0.1/hook',
@@ -324,11 +380,48 @@ rules:
     'https://[::1]/hook',
     'https://[::ffff:192.168.0.1]/hook',
     'https://2130706433/hook',
+    'https://127.1/hook',
+    'https://0x7f.0.0.1/hook',
+    'https://0177.0.0.1/hook',
+    'https://0/hook',
+    'https://localhost./hook',
+    'https://a.localhost/hook',
+    'https://１２７.0.0.1/hook',
+    'https://[64:ff9b::a00:1]/hook',
+    'https://[2002:a00:1::]/hook',
+    'https://[fe80::1]/hook',
     'https://user:secret@example.test/hook',
     'ftp://example.test/hook',
   ])('is refused unless it is public and encrypted: %s', (url) => {
     expect(read(url)).toThrow('n.yaml:4:');
   });
+
+  it.each(['smtp://127.0.0.1', 'smtps://[::1]', 'smtp://localhost.', 'smtps://[::ffff:10.0.0.1]'])(
+    'of a mail server is refused unless it is public: %s',
+    (server) => {
+      expect(readMail(server)).toThrow('n.yaml:6:');
+      expect(readMail(server, 'allowPrivate: true')).not.toThrow();
+      expect(readMail('smtp://[fe80::1]', 'allowPrivate: true')).toThrow('link-local');
+    },
+  );
+
+  it.each(['2130706433', '127.1', '0x7f000001', '0177.0.0.1'])(
+    'of a mail server that only the resolver understands is not reached: %s',
+    async (host) => {
+      const { runtime } = start(`targets:
+  boss: { type: email, server: 'smtp://${host}:9', from: q@example.com, to: [b@example.com] }
+rules:
+  - { on: [held], tell: [boss] }`);
+      hold(runtime);
+      await eventually(async () => expect(await recorded(runtime)).toHaveLength(1));
+      expect(await recorded(runtime)).toMatchObject([
+        {
+          type: 'notification.undelivered',
+          data: { problem: expect.stringContaining('must not be reached') },
+        },
+      ]);
+    },
+  );
 
   it('of a metadata service is refused even if private ones are allowed', () => {
     expect(read('https://169.254.169.254/latest', ', allowPrivate: true')).toThrow('metadata');

@@ -63,11 +63,13 @@ const hold = (runtime: Runtime, id = 'c'): void => {
   void turn.call({ id, name: 'pay', arguments: { cents: 5 } }).catch(() => undefined);
 };
 
-async function question(runtime: Runtime): Promise<{ confirmationId: string; expiresAt?: number }> {
+type AskedQuestion = { confirmationId: string; inputDigest: string; expiresAt?: number };
+
+async function question(runtime: Runtime): Promise<AskedQuestion> {
   return eventually(async () => {
     const [row] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     if (row === undefined) throw new Error('no question yet');
-    return row as { confirmationId: string; expiresAt?: number };
+    return row as AskedQuestion;
   });
 }
 
@@ -199,6 +201,58 @@ rules:
     await pass(clock, 8 * hour);
     expect(await reminded(runtime)).toHaveLength(1);
     expect(boss.received).toHaveLength(0);
+  });
+
+  it('of rules, and their escalations, wait for the end of quiet hours too, and an approval still counts', async () => {
+    const clock = createManualClock(Date.parse('2026-01-15T20:30:00Z')); // 21:30 in Berlin
+    const contracts = contractsFromYamlString(`apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: shop }
+defaults: { mode: enforce }
+rules:
+  - id: ask
+    type: pre
+    tool: pay
+    then:
+      action: ask
+      message: 'Pay?'
+      timeout: 21600
+      approval:
+        groups: [finance]
+        escalate: [{ after: 10800, people: [boss] }]
+        reminders: [600, 3600, 7200]`);
+    const ledger = createMemoryLedger({ clock });
+    const runtime = runtimeOn(clock, ledger, { quietHours, contracts, treatments: { local: 'run' } });
+    const told = runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: { cents: 5 } });
+    const { confirmationId, inputDigest, expiresAt = 0 } = await question(runtime);
+    expect(new Date(expiresAt).toISOString()).toBe('2026-01-16T11:30:00.000Z');
+    const boss = {
+      kind: 'provider',
+      method: 'oidc',
+      subject: 'boss',
+      issuer: 'https://id.example.com',
+      name: 'boss',
+    } as const;
+    const approve = async (): Promise<unknown> =>
+      runtime.confirmations.decide(confirmationId, {
+        decision: 'approve',
+        by: 'boss',
+        identity: boss,
+        inputDigest,
+      });
+    // Without the night, three hours have passed. The further approver is not asked yet.
+    await pass(clock, 3.5 * hour);
+    await expect(approve()).rejects.toMatchObject({ code: 'confirmation.forbidden' });
+    expect(await reminded(runtime)).toEqual(['2026-01-15T20:40:00.000Z']);
+    await pass(clock, 9 * hour);
+    expect(await reminded(runtime)).toEqual([
+      '2026-01-15T20:40:00.000Z',
+      '2026-01-16T06:30:00.000Z',
+      '2026-01-16T07:30:00.000Z',
+      '2026-01-16T08:30:00.000Z',
+    ]);
+    await approve();
+    expect((await told).type).toBe('ToolExecutionResult');
   });
 
   it('cover the reminders of rules if the process that asked is gone', async () => {

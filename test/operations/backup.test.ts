@@ -186,9 +186,54 @@ describe('a restore', () => {
       reason: 'ended',
       details: expect.stringContaining('may have run between the backup and the restore') as string,
     });
+    // Such a denial does not arm the twin guard: under a new id, only what asked before asks again.
+    const again = { id: 'a2', name: 'refund', arguments: { order: 'a', password: 'hunter2hunter2' } };
+    await runtime.turn({ sessionId: 'shop' }).submit(again).accepted;
+    const question = await eventually(async () => {
+      const [row] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+      if (row === undefined) throw new Error('Nothing is held yet.');
+      return row;
+    });
+    expect(question).toMatchObject({ callId: 'a2', asks: [{ by: { name: 'mode' } }] });
+    expect(question.asks.map(({ code }) => code)).not.toContain('call.twin');
     await runtime.close();
     await opened.close();
     expect(ran).toEqual([]);
+  });
+
+  test('a call that was running arms the twin guard after a restore', async () => {
+    const path = at('cut.db');
+    const real = await openLedger(path);
+    const pay = (run: () => Promise<unknown>) => [
+      defineTool({ name: 'pay', mode: 'external', input: { type: 'object' }, run }),
+    ];
+    const begun = Promise.withResolvers<void>();
+    const first = createRuntime({
+      tools: pay(() => {
+        begun.resolve();
+        return new Promise(() => undefined);
+      }),
+      ledger: real,
+    });
+    void first.turn({ sessionId: 's' }).submit({ id: 'p', name: 'pay', arguments: { cents: 5 } });
+    await begun.promise;
+    requireThat((await run('backup', at('cut'), '--ledger', path, '--with-seal-key')).code === 0);
+    expect(await run('restore', at('cut'), at('cut-again.db'))).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('indeterminate') as string,
+    });
+    const opened = await openLedger(at('cut-again.db'));
+    const second = createRuntime({ tools: pay(() => Promise.resolve('paid')), ledger: opened });
+    await second.turn({ sessionId: 's' }).submit({ id: 'p2', name: 'pay', arguments: { cents: 5 } }).accepted;
+    const [held] = await eventually(async () => {
+      const { rows } = await second.confirmations.list({ status: 'pending' });
+      requireThat(rows.length === 1);
+      return rows;
+    });
+    expect(held?.asks).toMatchObject([{ code: 'call.twin' }]);
+    await second.close();
+    await opened.close();
+    await real.close();
   });
 
   test('overwrites nothing, and needs the key unless it is given up', async () => {

@@ -77,7 +77,11 @@ describe('the Dockerfile', () => {
     );
     expect(scripts.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
     const known = { ...manifest.optionalDependencies, ...manifest.peerDependencies };
-    expect(['better-sqlite3', 'pg'].filter((name) => !Object.hasOwn(known, name))).toEqual([]);
+    const [installed = ''] = of('RUN').filter((run) => run.includes('npm install'));
+    const names = installed.slice(installed.indexOf('.tgz ') + 5).split(' ');
+    expect(names.filter((name) => !Object.hasOwn(known, name))).toEqual([]);
+    // Every optional package that a setting of the server can need, except telemetry, which the host loads.
+    expect(names.toSorted()).toEqual(['better-sqlite3', 'nodemailer', 'openid-client', 'pg']);
   });
 
   test('runs the program as a user without rights, with settings that it knows', () => {
@@ -138,7 +142,16 @@ describe('the systemd unit', () => {
     ]);
     expect(Number(value('TimeoutStopSec'))).toBeGreaterThan(30);
     expect(value('SuccessExitStatus')).toBe('143');
-    // The ledger is in the folder that the unit may write.
-    expect(value('Environment')).toContain(`/var/lib/${value('StateDirectory')}/`);
+    // The ledger is in the folder that the unit may write, and the configuration file may name another one.
+    expect(value('WorkingDirectory')).toBe(`/var/lib/${value('StateDirectory')}`);
+    const settings = Object.keys(serveSettings).map(settingVariable);
+    expect(settings.filter((name) => value('Environment').includes(`${name}=`))).toEqual([]);
+  });
+
+  test('lets a refused system call fail, and does not refuse those that the server makes', () => {
+    expect(value('SystemCallErrorNumber')).toBe('EPERM');
+    const refused = (unit.get('Service.SystemCallFilter') ?? []).filter((each) => each.startsWith('~'));
+    // setpriority is in this set: threads lower their own priority.
+    expect(refused.filter((each) => each.includes('@resources'))).toEqual([]);
   });
 });

@@ -1,5 +1,16 @@
 /** `quittance doctor` on broken set-ups: each is found, and the remedy is printed. */
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +22,7 @@ import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { runProgramHere } from '../run-program.ts';
+import { root } from '../sources.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-doctor-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -61,6 +73,8 @@ type Broken = {
   readonly check: string;
   readonly remedy: RegExp;
 };
+
+const roles = '[{ group: a, role: admin }]';
 
 const broken: readonly Broken[] = [
   {
@@ -212,7 +226,52 @@ const broken: readonly Broken[] = [
     breaks: () => ({ args: ['--ledger', good, '--config', file('tools-config.yaml', 'tools: none.json')] }),
     level: 'problem',
     check: 'tools',
-    remedy: /--tools FILE/,
+    remedy: /--tools tools\.json/,
+  },
+  {
+    name: 'a misspelt variable of sign-in',
+    breaks: () => ({ args: ['--ledger', good], env: { QUITTANCE_SIGN_IN_ISUER: 'x' } }),
+    level: 'warning',
+    check: 'environment',
+    remedy: /QUITTANCE_SIGN_IN_ISSUER/,
+  },
+  {
+    name: 'a variable that hides a key of the configuration',
+    breaks: () => ({
+      args: ['--config', file('hidden.yaml', 'ledger: other.db')],
+      env: { QUITTANCE_LEDGER: good },
+    }),
+    level: 'warning',
+    check: 'environment',
+    remedy: /unset QUITTANCE_LEDGER/,
+  },
+  {
+    name: 'a sign-in without roles',
+    breaks: () => ({
+      args: [
+        '--ledger',
+        good,
+        '--config',
+        file('half.yaml', 'sign_in: { issuer: https://x.example, client_id: q }'),
+      ],
+    }),
+    level: 'problem',
+    check: 'server',
+    remedy: /--sign-in-roles/,
+  },
+  {
+    name: 'an identity provider that does not answer',
+    breaks: () => ({
+      args: [
+        '--ledger',
+        good,
+        '--config',
+        file('away.yaml', `sign_in: { issuer: 'http://127.0.0.1:1', client_id: q, roles: ${roles} }`),
+      ],
+    }),
+    level: 'problem',
+    check: 'sign-in',
+    remedy: /curl .*openid-configuration/,
   },
   {
     name: 'an unresolved call',
@@ -297,6 +356,47 @@ describe('doctor', () => {
     const path = copy();
     expect(await runProgramHere(['doctor', '--ledger', path])).toMatchObject({ code: 0 });
     expect(await runProgramHere(['doctor', '--ledger', path, '--strict'])).toMatchObject({ code: 1 });
+  });
+
+  test.each([
+    `sign_in: { issuer: 'https://x.example', client_id: q, client_secret_file: none, roles: ${roles} }`,
+    `sign_in: { issuer: 'http://x.example', client_id: q, roles: ${roles} }`,
+    `sign_in: { issuer: 'https://x.example', client_id: q, scopes: [profile], roles: ${roles} }`,
+    'sign_in: { client_id: q }',
+    'public_url: ftp://x',
+    'public_url: https://x.example/path',
+    'trust_proxy: [proxy]',
+    'proxy_header: x-real-ip',
+    'allow_host: [a/b]',
+    'trace_url: https://x.example',
+    'console: { currency: euro }',
+    'notifications: none.yaml',
+    'contracts: none.yaml',
+    'tools: none.json',
+    'runtime: none.ts',
+    'port: 70000',
+    'prot: 1',
+    'runtime: none.ts\ncontracts: none.yaml',
+  ])('reports what the server refuses: %s', async (config) => {
+    const path = file('refused.yaml', `ledger: refused.db\n${config}`);
+    const served = await runProgramHere(['serve', '--config', path], { cwd: folder });
+    expect([served.code, existsSync(join(folder, 'refused.db'))]).toEqual([2, false]);
+    const { code, findings } = await examine({ args: ['--config', path] });
+    const problems = findings.filter(({ level, check }) => level === 'problem' && check !== 'ledger');
+    expect([code, problems.every(({ remedy }) => remedy.length > 10)]).toEqual([1, true]);
+    expect(problems).not.toEqual([]);
+  });
+
+  test('knows every variable that the program reads', async () => {
+    const named = globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/\bQUITTANCE_[A-Z_]*[A-Z]\b/g)].map(
+        ([name]) => name,
+      ),
+    );
+    expect(named).toContain('QUITTANCE_SERVER');
+    const env = Object.fromEntries(named.map((name) => [name, '']));
+    const { findings } = await examine({ args: ['--ledger', good], env });
+    expect(findings.filter(({ check }) => check === 'environment')).toEqual([]);
   });
 
   test('names an old or odd version of Node', () => {

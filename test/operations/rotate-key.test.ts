@@ -127,7 +127,7 @@ describe('a rotation', () => {
       await hold(runtime, 'a');
       expect(await run('rotate-key')).toMatchObject({
         code: 1,
-        err: expect.stringContaining('1 processes that have the ledger open') as string,
+        err: expect.stringContaining('1 process that has the ledger open') as string,
       });
       expect(ring().older).toHaveLength(1);
       // Its input was sealed again with a key that this runtime has not read yet.

@@ -1,8 +1,12 @@
 /** Approvals by policy, through the public API: who counts, how many, and when a call runs. */
+import type { Runtime } from 'quittance';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, test } from 'vitest';
+import { createQuietTimes } from '../../src/base/quiet-hours.ts';
+import { describeGivers } from '../../src/call/describe-identity.ts';
+import { ReminderClock } from '../../src/notifications/reminder-clock.ts';
 import { eventually } from '../eventually.ts';
 import { expectVerified, payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
 
@@ -49,6 +53,18 @@ describe('[bound-approval] a rule that needs two people of a group', () => {
     const { rows } = await stage.runtime.confirmations.list({ status: 'pending' });
     expect(rows[0]?.votes).toEqual([]);
     expect(stage.ran).toEqual([]);
+  });
+
+  test('compares the requester with every exact name of a person', async () => {
+    for (const requester of ['bob', 'https://id.example#bob', 'Bob Noyce']) {
+      const stage = quorumStage(two);
+      const question = await stage.ask('c', requester);
+      const bob = { ...finance('bob'), name: 'Bob Noyce' };
+      expect([requester, await codeOf(stage.approve(question, bob))]).toEqual([
+        requester,
+        expect.stringContaining('requested by them'),
+      ]);
+    }
   });
 
   test('counts one person once, also with several tokens and under other names', async () => {
@@ -175,6 +191,35 @@ describe('[bound-approval] seats', () => {
     const question = await stage.ask('c', 'robot');
     expect(await codeOf(stage.approve(question, finance('ada')))).toContain('the session belongs to them');
     expect((await stage.approve(question, finance('eve'))).by).toMatchObject({ owner: 'other' });
+  });
+});
+
+describe('[bound-approval] named people', () => {
+  test('are known by the subject of their provider, never by a name that they can change', async () => {
+    const named = (...people: string[]) =>
+      quorumStage(ruleset(payRule(`{ people: ['${people.join("', '")}'] }`)));
+    // Mal gives herself the subject and the name of Ada as her name.
+    for (const name of ['ada', 'Ada Lovelace', 'https://id.example#ada']) {
+      const stage = named('ada', 'Ada Lovelace', 'https://id.example#ada');
+      const question = await stage.ask('c');
+      const refused = await codeOf(stage.approve(question, { ...person('mal'), name }));
+      expect([name, refused]).toEqual([name, expect.stringContaining('not among them')]);
+    }
+    for (const people of [['ada'], ['https://id.example#ada']]) {
+      const stage = named(...people);
+      expect((await stage.approve(await stage.ask('c'), person('ada'))).status).toBe('approved');
+    }
+  });
+
+  test('are delegates by their subject, never by a name that they can change', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    const until = stage.clock.now() + 60_000;
+    await stage.runtime.delegations.give({ by: 'ada', identity: finance('ada'), to: 'dan', until });
+    expect(await codeOf(stage.approve(question, { ...person('mal'), name: 'dan' }))).toContain('forbidden');
+    expect((await stage.approve(question, person('dan'))).votes).toHaveLength(1);
+    const self = { by: 'ada', identity: { ...finance('ada'), name: 'Ada L.' }, to: 'Ada L.', until };
+    expect(await codeOf(stage.runtime.delegations.give(self))).toContain('another person');
   });
 });
 
@@ -316,6 +361,25 @@ describe('time', () => {
     expect((await stage.approve(question, boss)).status).toBe('approved');
   });
 
+  test('never replaces the people, also if another rule of a merged document lets the call run', async () => {
+    const soft = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: soft }
+extends: approvals
+defaults: { mode: enforce }
+rules:
+  - { id: soft, type: pre, tool: pay, then: { action: ask, message: Soft., timeout: 60, timeout_effect: allow } }
+`;
+    const contracts = contractsFromYamlString(soft, { parents: [two] });
+    const stage = quorumStage(two, { options: { contracts } });
+    const question = await stage.ask('c');
+    expect(question.asks.map(({ by }) => by.name)).toEqual(['big', 'soft']);
+    await stage.approve(question, finance('ada'));
+    stage.clock.advance(60_000);
+    expect(await stage.ended('c')).toBe('ToolDenied');
+    expect(stage.ran).toEqual([]);
+  });
+
   test('reminders and escalations are recorded once for each time, across runtimes', async () => {
     const stage = quorumStage(rules);
     const other = quorumStage(rules, stage);
@@ -342,6 +406,61 @@ describe('time', () => {
   });
 });
 
+test('reminders and escalations go on after a restart, with the times they were due', async () => {
+  const rules = ruleset(
+    payRule('{ groups: [finance], escalate: [{ after: 60, roles: [manager] }], reminders: [30, 90] }', {
+      timeout: 120,
+    }),
+  );
+  const stage = quorumStage(rules);
+  const { createdAt: askedAt } = await stage.ask('c');
+  await stage.runtime.close();
+  stage.clock.advance(45_000);
+  const other = quorumStage(rules, stage);
+  await other.runtime.recover();
+  const times = async () =>
+    (await other.runtime.events.list({ sessionId: 's', callId: 'c' })).flatMap((event) =>
+      event.type === 'confirmation.reminded' ? [[event.kind, event.dueAt - askedAt]] : [],
+    );
+  /** Time goes on while the other runtime works. */
+  const after = async (ms: number, check: () => Promise<void>): Promise<void> => {
+    stage.clock.advance(ms);
+    await eventually(async () => {
+      stage.clock.advance(1);
+      await check();
+    });
+  };
+  const [first, ...more] = [
+    ['reminder', 30_000],
+    ['escalation', 60_000],
+    ['reminder', 90_000],
+  ];
+  await after(0, async () => expect(await times()).toEqual([first]));
+  await after(50_000, async () => expect(await times()).toEqual([first, ...more]));
+  await after(30_000, async () => {
+    const [call] = await other.runtime.calls.list({ sessionId: 's', callId: 'c' });
+    expect(call?.settled?.outcome.type).toBe('ToolDenied');
+  });
+  await expectVerified(stage.ledger);
+});
+
+test('a server without the tool records reminders of calls that no process holds', async () => {
+  const stage = quorumStage(ruleset(payRule('{ groups: [finance], reminders: [30] }')));
+  await stage.ask('c');
+  await stage.runtime.close();
+  stage.clock.advance(45_000);
+  const { ledger, clock } = stage;
+  const runtime = createRuntime({ tools: [], ledger, clock }) as unknown as Runtime;
+  const quietTimes = createQuietTimes([]);
+  const reminders = new ReminderClock({ runtime, clock, quietTimes, remindAfterMs: [] });
+  await eventually(async () => {
+    const events = await runtime.events.list({ sessionId: 's', callId: 'c' });
+    expect(events.filter(({ type }) => type === 'confirmation.reminded')).toHaveLength(1);
+  });
+  await reminders.close();
+  await runtime.close();
+});
+
 describe('[bound-approval] approve for this session', () => {
   const bounds = { forSession: { forMs: 3_600_000, uses: 2 } };
 
@@ -354,6 +473,11 @@ describe('[bound-approval] approve for this session', () => {
     expect(await stage.runtime.grants.list({ sessionId: 's' })).toMatchObject([
       { uses: 2, until: stage.clock.now() + 3_600_000, approved: { callId: 'c', votes: [{}, {}] } },
     ]);
+    const [given] = await stage.runtime.grants.list({ sessionId: 's' });
+    // Lists name everyone who gave it.
+    expect(given && describeGivers(given)).toMatch(
+      /^ada \(verified by .* as ada .*\), eve \(verified by .* as eve /,
+    );
     const turn = stage.runtime.turn({ sessionId: 's', principal: { userId: 'bob' } });
     for (const id of ['d', 'e']) {
       const outcome = await turn.call({ id, name: 'pay', arguments: { cents: 1, id } });
@@ -362,6 +486,19 @@ describe('[bound-approval] approve for this session', () => {
     expect((await stage.ask('f')).missing).toHaveLength(1);
     await expectVerified(stage.ledger);
   });
+
+  test.each(['ada', 'eve'])(
+    'covers nothing once %s, one of those who gave it, may not give grants',
+    async (who) => {
+      const removed = new Set<string>();
+      const stage = quorumStage(two, { options: { mayGrant: (actor: string) => !removed.has(actor) } });
+      const question = await stage.ask('c');
+      for (const name of ['ada', 'eve']) await stage.approve(question, finance(name), bounds);
+      expect(await stage.ended('c')).toBe('ToolExecutionResult');
+      removed.add(who);
+      expect((await stage.ask('d')).missing).toHaveLength(1);
+    },
+  );
 
   test('gives none if fewer agree, or if an approver is the requester of the next call', async () => {
     const stage = quorumStage(two);

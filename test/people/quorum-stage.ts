@@ -2,7 +2,7 @@
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
-import type { DirectIdentity } from 'quittance/events';
+import type { DirectIdentity, ProviderIdentity } from 'quittance/events';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
 import type { Ledger } from 'quittance/store';
@@ -17,7 +17,7 @@ export const person = (
   name: string,
   groups: readonly string[] = [],
   roles: readonly string[] = [],
-): DirectIdentity => ({
+): ProviderIdentity => ({
   kind: 'provider',
   issuer: 'https://id.example',
   subject: name,

@@ -83,6 +83,8 @@ const table: Readonly<Record<string, Row>> = {
   },
   tui: { kind: 'elsewhere', file: 'src/cli/tui.test.ts' },
   undo: { kind: 'elsewhere', file: 'src/cli/undo.test.ts' },
+  run: { kind: 'elsewhere', file: 'src/cli/fork.test.ts' },
+  fork: { kind: 'elsewhere', file: 'src/cli/fork.test.ts' },
   init: { kind: 'none', why: 'creates a project and opens no ledger' },
   calls: {
     kind: 'compared',

@@ -147,6 +147,54 @@ test('readers of many overlapping commits see every entry once, in order', async
   expect(new Set(seen).size).toBe(calls.length * 2);
 });
 
+test('the last position never runs ahead of entries whose commits are slow', async () => {
+  newSchema();
+  const handles = await Promise.all([open(), open(), open()]);
+  const client = await openClient();
+  // Commits of other programs in another order than their positions: each waits before it ends.
+  await client.query(`SET search_path = ${schema};
+    CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS
+      'BEGIN PERFORM pg_sleep(random() * 0.03); RETURN NULL; END';
+    CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON entries DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION pause()`);
+  const reader = await open({ readOnly: true });
+  const looks: { readonly last: number; readonly seen: number }[] = [];
+  let writing = true;
+  const countUntil = async (last: number): Promise<number> => {
+    const { rows } = await client.query<{ count: string }>(
+      'SELECT count(*) AS count FROM entries WHERE position <= $1',
+      [last],
+    );
+    return Number(rows[0]?.count);
+  };
+  const looking = (async () => {
+    while (writing) {
+      const last = await reader.entries.lastPosition();
+      looks.push({ last, seen: await countUntil(last) });
+    }
+  })();
+  await Promise.all(
+    handles.map(async (ledger, host) => {
+      for (let n = 0; n < 12; n++)
+        await Promise.all(
+          [0, 1, 2].map(async (session) => {
+            const call = new SampleCall(`c${host}-${n}-${session}`, { sessionId: `s${host}-${session}` });
+            await ledger.journal.append(call.begin());
+          }),
+        );
+    }),
+  );
+  writing = false;
+  await looking;
+  expect(looks.length).toBeGreaterThan(10);
+  expect(new Set(looks.map(({ last }) => last)).size).toBeGreaterThan(5);
+  // No entry appears later before a position that a reader already has.
+  for (const { last, seen } of looks) expect(await countUntil(last)).toBe(seen);
+  await expect
+    .poll(() => reader.entries.lastPosition())
+    .toBe((await handles[0]?.entries.read({ limit: 1_000 }))?.at(-1)?.position);
+});
+
 test('an owner is gone when its connection ended and its lease is over, and not before', async () => {
   newSchema();
   const proxy = await openProxy();

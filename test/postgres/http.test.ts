@@ -13,3 +13,4 @@ afterAll(() => {
 // Another file of this worker may have loaded them already.
 vi.resetModules();
 await import('../http/api.test.ts');
+await import('../http/forks.test.ts');

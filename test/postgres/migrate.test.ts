@@ -292,7 +292,8 @@ describe('roles', () => {
 
   test('a reader lists, verifies and exports, and cannot write', async () => {
     const ledger = await open('reader', true);
-    expect((await ledger.queries.findCalls({ sessionId: 's' })).rows).toHaveLength(3);
+    for (const text of [undefined, 's ', 's'])
+      expect((await ledger.queries.findCalls({ sessionId: 's', text })).rows).toHaveLength(3);
     expect(await findProblems(ledger)).toEqual([]);
     const writing = await open('reader');
     await expect(writing.journal.append(new SampleCall('x').begin())).rejects.toMatchObject({
@@ -351,6 +352,44 @@ describe('roles', () => {
       `SELECT * FROM documents`,
     ])
       expect([sql, await tryAs('approver', sql)]).toEqual([sql, denied]);
+  });
+
+  test.each([
+    '{}',
+    '{"events": []}',
+    '{"events": [{}]}',
+    '{"events": [{"type": null}]}',
+    '{"events": [{"type": "confirmation.decided"}, {"type": "tool.responded"}]}',
+    '{"events": [{"type": "confirmation.decided"}, []]}',
+    '{"events": {"type": "confirmation.decided"}}',
+    '{"events": "confirmation.decided"}',
+    '{"events": [], "Events": [{"type": "confirmation.decided"}]}',
+  ])('attack: an approver can append only decisions, not %s', async (entry) => {
+    const one = (value: string): string => `ARRAY[${value}]`;
+    const none = one('NULL');
+    const [names, texts] = [one(`'s'`), one(`'${entry}'`)];
+    const batch = [names, one(`'c'`), one('0'), texts, none, none, none, none, none, `'{}'`, `'{}'`, `'{}'`];
+    const given = [`'evil'`, '1', names, one(`'g'`), 'true', 'true', ...batch];
+    const sql = `INSERT INTO ${schema}.lanes VALUES ('evil', 1) ON CONFLICT DO NOTHING;
+      SELECT * FROM ${schema}.append_decisions(${given.join(', ')})`;
+    expect(await tryAs('approver', sql)).toBe(denied);
+  });
+
+  test('attack: an approver cannot put tables of their own in the place of those that the function uses', async () => {
+    const forge = `
+      CREATE FUNCTION pg_temp.forge() RETURNS boolean LANGUAGE plpgsql AS
+        'BEGIN UPDATE ${schema}.ledger SET key_check = ''forged''; RETURN true; END';
+      CREATE TEMP VIEW lanes AS SELECT 'x'::text AS lane_id, 1::bigint AS epoch WHERE pg_temp.forge();`;
+    const none = `'{}'`;
+    const given = [`'x'`, '1', none, none, 'false', 'true', ...Array.from({ length: 12 }, () => none)];
+    // The lane does not exist in the ledger's own table.
+    expect(
+      await tryAs('approver', `${forge} SELECT * FROM ${schema}.append_decisions(${given.join(', ')})`),
+    ).toBe('QT002');
+    const { rows } = await admin.query<{ forged: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM ${schema}.ledger WHERE key_check = 'forged') AS forged`,
+    );
+    expect(rows).toEqual([{ forged: false }]);
   });
 
   test('a keeper erases and removes sessions, and the rest still verifies', async () => {

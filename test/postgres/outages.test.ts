@@ -170,6 +170,9 @@ test('in a long outage calls are refused at once instead of waiting each', async
   for (const id of ['b', 'c', 'd', 'e', 'f'])
     await expect(ledger.journal.append(new SampleCall(id).begin())).rejects.toMatchObject(code);
   expect(performance.now() - beganMs).toBeLessThan(5 * 400);
+  // More readers than connections: those who wait for one are answered too.
+  const reads = Array.from({ length: 12 }, (_, n) => ledger.journal.readSession(`session-${n}`));
+  for (const read of reads) await expect(read).rejects.toMatchObject(code);
   proxy.accept();
   await expect
     .poll(() => Promise.resolve(ledger.journal.append(new SampleCall('g').begin())).catch(() => undefined))
@@ -281,18 +284,34 @@ test('an append that a statement timeout cancels is tried again until there is r
   }
 });
 
-test('appends of several handles survive serialization failures of a strict database', async () => {
+test('appends, lists, erasures and documents of several handles survive serialization failures of a strict database', async () => {
   newSchema();
   await server.query(`ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'`);
   try {
     const handles = [await open(), await open(), await open()];
+    await handles[0]?.journal.append(new SampleCall('old', { sessionId: 'old' }).whole());
+    const others = handles.map(async ({ queries, retention }) => {
+      for (let n = 0; n < 6; n++) {
+        await queries.findCalls({ text: 'session' });
+        await retention.erase({ sessionId: 'old', by: 'Ada', reason: 'asked to' });
+      }
+    });
     const results = await Promise.all(
       Array.from({ length: 90 }, async (_, n) =>
         handles[n % 3]?.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 4}` }).begin()),
       ),
     );
+    await Promise.all(others);
+    // A single statement fails too, if another one changes its row at that moment. One of three is the first.
+    for (let version = 0; version < 10; version++) {
+      const replace = async ({ documents }: Ledger): Promise<boolean | undefined> =>
+        documents?.replace('d', version, 't');
+      const replaced = await Promise.all(handles.map(replace));
+      expect(replaced.filter((isFirst) => isFirst === true)).toEqual([true]);
+    }
     expect(new Set(results.map((result) => result?.status))).toEqual(new Set(['appended']));
-    expect((await handles[0]?.integrity.readHeads())?.map(({ sequence }) => sequence)).toEqual([
+    const heads = (await handles[0]?.integrity.readHeads()) ?? [];
+    expect(heads.flatMap(({ sessionId, sequence }) => (/^s\d$/.test(sessionId) ? [sequence] : []))).toEqual([
       23, 23, 22, 22,
     ]);
   } finally {

@@ -117,7 +117,8 @@ export class PgServer {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const over = once(child, 'exit');
     child.kill(signal);
-    // A shutdown may wait for ever for a backend that was being killed. What the server said helps to find out why.
+    // The server waits for connections that were opened during its shutdown and say nothing. It gives them
+    // `authentication_timeout`. Clients that were stopped or cut off while they connect again leave such connections.
     const timer = setTimeout(() => {
       process.stderr.write(
         `\nPostgreSQL did not stop within ${longestStopMs} ms.\n${this.log.slice(-30).join('')}\n`,

@@ -119,3 +119,26 @@ test('limits-hold: calls of four processes behind a pooler stay within their lim
   open.push(reader);
   expect(await findProblems(reader)).toEqual([]);
 });
+
+test('appends go through a pooler that the settings do not mention', async () => {
+  const schema = newSchema();
+  // Both keep a statement on the server at first, and are given connections that do not have it or have it already.
+  const ledgers = [
+    await openPooled(schema, { listen: undefined }),
+    await openPooled(schema, { listen: undefined }),
+  ];
+  open.push(...ledgers);
+  for (let n = 0; n < 20; n++)
+    for (const [index, { journal }] of ledgers.entries())
+      expect(await journal.append(new SampleCall(`c${n}`, { sessionId: `s${index}` }).begin())).toMatchObject(
+        {
+          status: 'appended',
+        },
+      );
+  expect(await findProblems(ledgers[0] as Ledger)).toEqual([]);
+  // A lock would stay with a connection of the pooler, and the process would count as alive after its end.
+  const [lock] = await server.query(
+    `SELECT count(*)::int AS locks FROM pg_locks WHERE locktype = 'advisory'`,
+  );
+  expect(lock).toEqual({ locks: 0 });
+});

@@ -2,15 +2,19 @@
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CallEvent, QuittanceEvent } from '../../src/call/event.ts';
 import { foldCall } from '../../src/call/evolve.ts';
-import type { CallSummary } from '../../src/ledger/call-query.ts';
+import type { CallQuery, CallSummary } from '../../src/ledger/call-query.ts';
 import type { Entry } from '../../src/ledger/journal.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { newSessionTally, countCall, countEvent } from '../../src/ledger/session-tally.ts';
 import { toCallSummary } from '../../src/ledger/summarize-call.ts';
+import { openLedger } from '../../src/store/open-ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import { rowsPerPart } from '../../src/store/postgres/word-functions.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { Story } from '../make-ledger.ts';
 import { makeEntries, stories } from '../make-ledger.ts';
 import { sharePostgres } from './shared-postgres.ts';
@@ -24,8 +28,9 @@ afterAll(async () => {
   for (const ledger of opened) await ledger.close();
 });
 
-async function open(): Promise<Ledger> {
-  const name = `tables_${randomBytes(6).toString('hex')}`;
+const newName = (): string => `tables_${randomBytes(6).toString('hex')}`;
+
+async function open(name: string = newName()): Promise<Ledger> {
   const ledger = await openPostgresLedger(url, {
     schema: name,
     sealKey: Buffer.alloc(32, 1),
@@ -87,3 +92,92 @@ test('if the tables are filled after every entry', async () => {
     await expectSame(ledger, entries.slice(0, index + 1));
   }
 });
+
+/** In each part, the newest calls are looked at one by one: more than one batch of a search. */
+const cities = ['Lyon', 'Oslo', 'Kyoto'];
+const parts = 5;
+
+test('a search finds the same calls in the same order, however many parts the index has', async () => {
+  const schema = newName();
+  const ledger = await open(schema);
+  const plain = await openLedger('memory:');
+  opened.push(plain);
+  const append = async (entry: Entry): Promise<void> => {
+    for (const each of [ledger, plain]) await each.journal.append(entry);
+  };
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  const late = new SampleCall('late', { at: 500, input: { city: 'Kyoto' } });
+  await append(late.begin());
+  for (let part = 0; part < parts; part++) {
+    for (let n = 0; n < 6; n++) {
+      const call = new SampleCall(`call_${part}_${n}`, {
+        sessionId: `session-${n % 2}`,
+        toolName: `tool_${n % 3}`,
+        userId: `user${n % 2}`,
+        mode: n === 4 ? 'read' : 'external',
+        at: 1_000 * part + n,
+        input: { city: cities[n % 3] ?? '', cents: 100 * part + n, ...(part === 1 && { note: 'early' }) },
+      });
+      if (n === 5) await append(call.deny());
+      else if (n === 3) for (const entry of [call.begin(), call.end('failure')]) await append(entry);
+      else await append(call.whole());
+    }
+    if (part === 3) await append(late.end());
+    await ledger.queries.findCalls({ limit: 1 });
+    await admin.query(`UPDATE ${schema}.read_parts SET written = ${rowsPerPart}`);
+  }
+  const { rows: made } = await admin.query(`SELECT 1 FROM ${schema}.read_parts`);
+  await admin.end();
+  expect(made).toHaveLength(parts);
+
+  const queries: readonly CallQuery[] = [
+    ...['kyoto', 'kyoto ', 'kyo', 'early', 'nowhere', 'kyoto nowhere', 'lyon early ', 'call_1_', 'late'].map(
+      (text) => ({ text }),
+    ),
+    ...['args.cents>250', 'args.cents=304', 'args.city!=Oslo', 'kyoto args.cents<200'].map((text) => ({
+      text,
+    })),
+    { idStart: 'call_2' },
+    { text: 'kyoto', outcome: 'ToolDenied' },
+    { text: 'kyoto', outcome: ['ToolDenied', 'ToolExecutionResult'] },
+    { text: 'kyoto', outcome: [] },
+    { text: 'lyon', outcome: 'ToolFailure', toolName: 'tool_0' },
+    { text: 'lyon', code: 'policy.hook' },
+    { text: 'kyoto', code: 'policy.hook' },
+    { text: 'kyoto', mode: 'read' },
+    { text: 'oslo', mode: 'read' },
+    { text: 'kyoto', status: 'settled', userId: 'user0' },
+    { text: 'kyoto', status: 'running' },
+    { text: 'lyon', unresolved: true },
+    { text: 'lyon', unresolved: false },
+    { text: 'kyoto', since: 500, until: 2_003 },
+    { text: 'args.city!=Oslo', since: 1_001, until: 3_000 },
+    { text: 'kyoto', sessionId: 'session-0', since: 4_000 },
+    { text: 'kyoto', until: 0 },
+  ];
+  for (const query of queries)
+    for (const limit of [2, 50])
+      expect({ query, ids: await idsOf(ledger, { ...query, limit }) }).toEqual({
+        query,
+        ids: await idsOf(plain, { ...query, limit }),
+      });
+
+  await ledger.retention.erase({ sessionId: 'session-1', by: 'Ada', reason: 'asked to' });
+  expect(await idsOf(ledger, { text: 'kyoto ', sessionId: 'session-1' })).toEqual([]);
+  await ledger.integrity.rebuild();
+  for (const query of [{ text: 'call' }, { text: 'kyoto', since: 500, until: 2_003, sessionId: 'session-0' }])
+    expect(await idsOf(ledger, query)).toEqual(await idsOf(plain, query));
+});
+
+/** Of all pages. */
+async function idsOf({ queries }: Ledger, query: CallQuery): Promise<readonly string[]> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await queries.findCalls({ ...query, cursor });
+    ids.push(...page.rows.map(({ callId }) => callId));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return ids;
+}

@@ -159,5 +159,5 @@ test('numbers of a month and hits of rules take a few round trips, however many 
   const span = { since: until - 30 * 86_400_000, until, buckets: 48, toolName: undefined };
   const month = await asked(() => readStats(new BoundedReads(ledger, limits), span, runtime.budgets));
   expect(month).toBeLessThan(20);
-  expect(await asked(() => countHits(new BoundedReads(ledger, limits)))).toBeLessThan(12);
+  expect(await asked(() => countHits(new BoundedReads(ledger, limits), {}))).toBeLessThan(12);
 });

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net';
 
 export type PgProxy = {
   readonly url: string;
-  /** The texts of statements that passed, oldest first. */
+  /** The texts of statements that passed, or the names of those that the server has kept, oldest first. */
   readonly statements: string[];
   /** Cuts a connection as soon as the server answers. */
   dropAnswers(): void;
@@ -125,10 +125,11 @@ function textsIn(bytes: Buffer): string[] {
   const texts: string[] = [];
   for (let at = 0; at + 5 <= bytes.length;) {
     const end = at + 1 + bytes.readUInt32BE(at + 1);
-    if (bytes[at] === 'P'.charCodeAt(0)) {
-      const name = bytes.indexOf(0, at + 5) + 1;
-      texts.push(bytes.toString('utf8', name, bytes.indexOf(0, name)));
-    }
+    const second = bytes.indexOf(0, at + 5) + 1;
+    const text = bytes.toString('utf8', second, bytes.indexOf(0, second));
+    // The text of a statement, or the name of one that the server has kept.
+    if (bytes[at] === 'P'.charCodeAt(0)) texts.push(text);
+    else if (bytes[at] === 'B'.charCodeAt(0) && text !== '' && texts.length === 0) texts.push(text);
     at = end;
   }
   return texts;

@@ -227,7 +227,7 @@ describe('[no-silent-rerun] a slow process is not dead', () => {
     const actor: Actor = await play.start({ afterwards: 'hang' });
     const told = actor.call('a', 'put');
     await actor.reached;
-    actor.stop();
+    await actor.stop();
     const { tool, ran } = counting('put', { idempotent: true });
     const { runtime } = await comeAfter([tool]);
     try {

@@ -15,6 +15,7 @@ import type { Context } from '../../src/cli/command.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Entry } from '../../src/ledger/journal.ts';
+import { rounds } from '../rounds.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-beside-'));
 const sound = join(folder, 'sound', 'ledger.db');
@@ -297,7 +298,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
         expect(found.kinds).not.toEqual([]);
       }),
       {
-        numRuns: 150,
+        numRuns: rounds(80),
         reporter: (run) => {
           if (run.failed)
             throw new Error(
@@ -307,7 +308,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
       },
     );
     // Enough to be meaningful: chance decides how many.
-    expect(changed).toBeGreaterThan(20);
+    expect(changed).toBeGreaterThan(rounds(8));
   });
 
   const edits: Readonly<Record<string, readonly [sql: string, message: string]>> = {

@@ -19,6 +19,7 @@ import { createAnchor } from '../../src/ledger/anchor.ts';
 import { chainHash, genesisHash } from '../../src/ledger/chain.ts';
 import type { StoredEntry } from '../../src/ledger/stored-entry.ts';
 import { fillLedger } from '../fill-ledger.ts';
+import { rounds } from '../rounds.ts';
 import { runCli } from '../run-cli.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tamper-'));
@@ -223,9 +224,9 @@ describe('[tamper-evident] a ledger file', () => {
           found.problems > 0 || (found.onlyCut && (await look(await change(edit), anchor)).problems > 0);
         expect(isFound).toBe(true);
       }),
-      { numRuns: 200, reporter: tell },
+      { numRuns: rounds(100), reporter: tell },
     );
-    expect(changed).toBeGreaterThan(80);
+    expect(changed).toBeGreaterThan(rounds(30));
   });
 });
 
@@ -342,7 +343,7 @@ describe('[tamper-evident] an export that was changed', () => {
         },
       ),
       {
-        numRuns: 400,
+        numRuns: rounds(200),
         // Insignificant space, in the one line that no digest covers.
         examples: [[[bytes.lastIndexOf('{') + 1, 0, 0x20], 'put']],
       },

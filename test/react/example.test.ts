@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { approve } from '../approve.ts';
 import { launchBrowser } from '../browser.ts';
+import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 test('the example shows what its agent does, asks, and continues after an approval', async () => {
-  const args = ['--conditions=quittance-source', 'examples/react/server.ts'];
+  const args = [...packageArguments(), 'examples/react/server.ts'];
   const server = spawn(process.execPath, args, { cwd: root, env: { ...process.env, PORT: '0' } });
   const browser = await launchBrowser();
   try {

@@ -151,6 +151,26 @@ describe('renewal', () => {
   });
 });
 
+test('a person who is signed out while the provider is asked stays out, and so do their links', async () => {
+  const ada = await signIn(stage.url, 'u-ada');
+  const held = await stage.app.ask<{ confirmationId: string }>('c-race', 'delete_file', { path: '/r' });
+  const made = await ask(ada, `/v1/confirmations/${held.body.confirmationId}/link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: stage.url },
+    body: JSON.stringify({ decisions: ['deny'], expiresInMs: 3_600_000 }),
+  });
+  const { token } = (await made.json()) as { token: string };
+  clock.advance(5 * minute);
+  stage.provider.tamper = async (path) => {
+    if (path !== '/token') return undefined;
+    stage.provider.tamper = undefined;
+    await stage.app.post('/v1/sign-ins/end', { issuer: stage.provider.issuer, subject: 'u-ada' });
+    return undefined;
+  };
+  expect(await statusOf(ada)).toBe(401);
+  expect((await stage.app.post('/v1/decisions/read', { token })).status).toBe(403);
+});
+
 describe('a sign-in ends', () => {
   test('after its idle time; requests that a page repeats by itself do not prolong it', async () => {
     const [used, open] = [await signIn(stage.url, 'u-ada'), await signIn(stage.url, 'u-ada')];

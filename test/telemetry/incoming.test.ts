@@ -26,6 +26,9 @@ async function ask(id: string, traceparent: string): Promise<CallDetail> {
       authorization: `Bearer ${server.tokens.operator}`,
       'content-type': 'application/json',
       traceparent,
+      // Both may hold any text, so neither may get anywhere.
+      tracestate: 'vendor=LEAKED-state',
+      baggage: 'user=LEAKED-baggage,token=LEAKED',
     },
     body: JSON.stringify({
       sessionId: 's1',
@@ -45,6 +48,29 @@ test('POST /v1/calls stores the traceparent of its caller, and the call links to
   );
 });
 
+test('a program that runs a call gets its traceparent, with the answer or with its claim', async () => {
+  const post = async (path: string, body: object, headers = {}): Promise<unknown> => {
+    const answer = await fetch(`${server.server.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.tokens.operator}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    return answer.json();
+  };
+  const call = { id: 'handed', name: 'get_weather', arguments: { city: 'Rome' } };
+  const asks = { sessionId: 's1', call, requestId: 'r1' };
+  expect(await post('/v1/calls', asks, { traceparent: sent })).toMatchObject({
+    decision: 'allow',
+    traceparent: sent,
+  });
+  const claim = { sessionId: 's1', callId: 'handed', requestId: 'r2', reclaim: ['r1'] };
+  expect(await post('/v1/handoffs/claim', claim)).toMatchObject({ claim: { traceparent: sent } });
+});
+
 test('a trace that was not sampled has an id and no link; a malformed one is ignored', async () => {
   const unsampled = await ask('unsampled', sent.replace(/01$/, '00'));
   expect([unsampled.call.traceparent, unsampled.traceUrl]).toEqual([sent.replace(/01$/, '00'), undefined]);
@@ -56,6 +82,7 @@ test('the log of requests names the trace and the call, and masks secrets', asyn
   const secret = `sk-LEAKED${'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG'}`;
   await ask('logged', sent);
   await ask(secret, 'Bearer LEAKED');
+  await ask('OWN-SECRET-7', sent);
   expect(requests.filter(({ callId }) => callId === 'logged')).toEqual([
     expect.objectContaining({
       method: 'POST',
@@ -65,7 +92,8 @@ test('the log of requests names the trace and the call, and masks secrets', asyn
     }),
     expect.objectContaining({ method: 'GET', sessionId: 's1', traceId: undefined }),
   ]);
-  expect(JSON.stringify(requests)).not.toContain('LEAKED');
+  expect(JSON.stringify(requests)).not.toMatch(/LEAKED|OWN-SECRET/);
+  expect(JSON.stringify((await server.get('/v1/sessions/s1/calls/logged')).body)).not.toContain('LEAKED');
 });
 
 test.for([

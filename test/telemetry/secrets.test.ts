@@ -51,6 +51,16 @@ test('[secrets-stay-out] spans, events, links and metrics hold no secret', async
           throw new ToolError('tool.execution_error', `No: ${inError} ${String(given)}`);
         },
       }),
+      defineTool({
+        name: 'nests',
+        mode: 'external',
+        input,
+        run: ({ password: given }) => {
+          const cause = new Error(`deep ${inError} ${String(given)}`);
+          cause.cause = new AggregateError([cause, new Error(inOutput)], `all of ${inArguments}`);
+          throw new Error('No.', { cause });
+        },
+      }),
       defineTool({ name: 'hooked', mode: 'external', input, run: () => 1 }),
       defineTool({ name: 'blocked', mode: 'external', input, run: () => 1 }),
       defineTool({ name: inName, mode: 'external', input, run: () => 1 }),
@@ -67,6 +77,8 @@ test('[secrets-stay-out] spans, events, links and metrics hold no secret', async
   const names = [
     'leaks',
     'throws',
+    'nests',
+    `nothing ${'n'.repeat(900)}`,
     'blocked',
     'hooked',
     inName,
@@ -102,6 +114,8 @@ test('[secrets-stay-out] spans, events, links and metrics hold no secret', async
     expect(text).not.toContain('\u202E');
     expect(text).not.toContain('\u0000');
   }
+  const values = spans.flatMap(({ name, attributes }) => [name, ...Object.values(attributes)]);
+  expect(Math.max(...values.map((value) => String(value).length))).toBeLessThanOrEqual(220);
   // Ids that are shown masked make no link.
   expect(told).not.toContain('quittance.call.url');
   await runtime.close();

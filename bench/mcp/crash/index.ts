@@ -1,6 +1,6 @@
 /**
  * The gateway, the server behind it and the client in front of it are killed at random while an agent sends notes:
- * `npm run crash:mcp`. No note may be sent twice, and every call must end once. The control is the same agent without
+ * `npm run crash:mcp -- [--rounds 3] [--notes 80]`. No note may be sent twice, and every call must end once. The control is the same agent without
  * the gateway: it repeats what was not answered, because nothing tells it what happened.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /** Requests to the server. The browser sends its cookie; every request also carries the page key. */
 import type { Problem } from '../../../src/http/api/problem.ts';
 import { pageKeyHeaders } from './page-key.ts';
+import { withoutRoutes } from './without-routes.ts';
 
 /** The error in the server's response, or the reason why the request failed. */
 export class ApiError extends Error {
@@ -9,7 +10,7 @@ export class ApiError extends Error {
   readonly facts: Readonly<Record<string, string>>;
 
   constructor(problem: Pick<Problem, 'status' | 'code' | 'detail' | 'facts'>) {
-    super(problem.detail);
+    super(withoutRoutes(problem.detail));
     this.name = 'ApiError';
     this.status = problem.status;
     this.code = problem.code;

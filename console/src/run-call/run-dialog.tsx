@@ -22,7 +22,7 @@ import { IdInput } from '../ui/id-input.tsx';
 import { Link } from '../ui/link.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Skeleton } from '../ui/skeleton.tsx';
-import type { RepeatedCall } from './repeat-input.ts';
+import type { RepeatedCall } from '../../../src/view/repeat-input.ts';
 import './run-call.css';
 
 export type RunRequest = {

@@ -1,4 +1,4 @@
-/** A form for the arguments of a tool, made from its JSON Schema. Problems are shown beside their field. */
+/** A form for the arguments of a tool, made from its JSON Schema. Each problem is shown at its field. */
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import type { JsonPath } from '../../../src/base/json.ts';
@@ -13,7 +13,7 @@ type Props = {
   readonly form: SchemaFormState;
   /** Names the group of fields for assistive technology. */
   readonly label: string;
-  /** Problems that the server found, shown beside the same fields. */
+  /** Problems that the server found, shown at the same fields. */
   readonly problems?: readonly FieldProblem[];
   /** Report empty required fields too. Set it after the first attempt to send. */
   readonly showsAll: boolean;

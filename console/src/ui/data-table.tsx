@@ -19,11 +19,11 @@ type Props<Row> = {
   readonly onMouseLeave?: () => void;
 };
 
-/** A table that scrolls, also by keyboard, when it is wider than its container. */
+/** A table that scrolls, also by keyboard, when it is wider than its container. On a phone, rows are cards. */
 export function DataTable<Row>({ name, columns, rows, keyOf, propsOf, onMouseLeave }: Props<Row>): ReactNode {
   return (
     <div className="wide-table" tabIndex={0} role="group" aria-label={name}>
-      <table onMouseLeave={onMouseLeave}>
+      <table className="card-rows" onMouseLeave={onMouseLeave}>
         <caption className="hidden">{name}</caption>
         <thead>
           <tr>
@@ -37,8 +37,8 @@ export function DataTable<Row>({ name, columns, rows, keyOf, propsOf, onMouseLea
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)} {...propsOf?.(row)}>
-              {columns.map(({ head, className, cell }) => (
-                <td key={head} className={className}>
+              {columns.map(({ head, hidden, className, cell }) => (
+                <td key={head} className={className} data-label={hidden === true ? undefined : head}>
                   {cell(row)}
                 </td>
               ))}

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'node:test';
-import { createMemoryLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { answerTicket } from './agent.ts';
-import { governSupport } from './quittance.ts';
+import createSupport, { governSupport } from './quittance.ts';
 import { scriptedModel } from './scripted-model.ts';
 import { findOrder, mails } from './shop.ts';
 
@@ -35,4 +38,28 @@ test('a large refund waits for a person, repeats pay once, and limits hold', asy
   assert(records.some(({ decidedBy }) => decidedBy?.name === 'no-gifts'));
   assert(records.some(({ decidedBy }) => decidedBy?.name === 'one-mail-per-ticket'));
   await runtime.close();
+});
+
+test('the program answers its ticket after a person approved the refund elsewhere', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'support-agent-'));
+  process.env['QUITTANCE_LEDGER'] = join(folder, 'ledger.db');
+  const ledger = await openLedger(process.env['QUITTANCE_LEDGER']);
+  const console2 = await createSupport(ledger); // as `npm run console` makes it
+  const said: string[] = [];
+  context.mock.method(console, 'log', async (line: string) => {
+    said.push(line);
+    const [question] = (await console2.confirmations.list({ status: 'pending' })).rows;
+    if (question === undefined) return;
+    const { confirmationId, inputDigest } = question;
+    await console2.confirmations.decide(confirmationId, { decision: 'approve', by: 'Grace', inputDigest });
+  });
+  process.argv.splice(2);
+  await import('./main.ts');
+  assert.deepEqual(said, [
+    'call_2 awaits approval: npm run console',
+    'The order is refunded, and the customer knows.',
+  ]);
+  await console2.close();
+  await ledger.close();
+  rmSync(folder, { recursive: true });
 });

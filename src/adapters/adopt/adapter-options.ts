@@ -5,6 +5,7 @@ import type { TurnOptions } from '../../runtime/host/turn-options.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { ShowConversation } from './shown-conversation.ts';
 
 /**
  * Options of an adapter: those of `createRuntime` except the tools, which come from the framework. `Native` is the
@@ -24,6 +25,11 @@ export type AdapterOptions<Native = unknown> = Omit<
   readonly principal?: (native: Native) => Principal | undefined;
   /** Metadata of a call, from the framework's context. It is recorded and visible to policy. */
   readonly attrs?: (native: Native) => JsonObject | undefined;
+  /**
+   * Records the last messages before a call with it, as `attrs.conversation`, so that approvers see why it was made.
+   * Needs messages from the framework or the host. They are redacted like arguments, and cut. Default: false.
+   */
+  readonly showConversation?: ShowConversation;
   /**
    * Trust MCP annotations that lower the risk of a tool (`readOnlyHint`, `idempotentHint`), for all tools or by name.
    * Default: false, because the server writes them. `destructiveHint` always counts.

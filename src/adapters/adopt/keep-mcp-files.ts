@@ -18,13 +18,13 @@ export function keepMcpPart(
   if (!isJsonObject(part)) return part;
   const { type, data, mimeType, resource } = part;
   if (type === 'image' || type === 'audio') {
-    const file = attachData(data, mimeType, undefined, attach);
+    const file = attachData(data, { mimeType, name: undefined, textLimit }, attach);
     return file === undefined ? part : { ...part, data: file };
   }
   if (type !== 'resource' || !isJsonObject(resource)) return part;
   const { blob, text, uri, mimeType: resourceType } = resource;
   const name = typeof uri === 'string' ? uri : undefined;
-  const file = attachData(blob, resourceType, name, attach);
+  const file = attachData(blob, { mimeType: resourceType, name, textLimit }, attach);
   if (file !== undefined) return { ...part, resource: { ...resource, blob: file } };
   if (typeof text !== 'string' || text.length <= textLimit) return part;
   const long = attachFile(text, resourceType ?? 'text/plain', name, attach);
@@ -69,17 +69,37 @@ const isResult = (value: unknown): value is JsonObject & { readonly content: rea
   Array.isArray(value['content']) &&
   value['content'].every((part: unknown) => isJsonObject(part) && typeof part['type'] === 'string');
 
-/** Data that does not survive decoding stays as it is. */
+/**
+ * Data that does not survive decoding stays as it is. Long data may have line breaks, no padding, or the alphabet for
+ * URLs. Its bytes are the same without them.
+ */
 function attachData(
   data: JsonValue | undefined,
-  mimeType: JsonValue | undefined,
-  name: string | undefined,
+  {
+    mimeType,
+    name,
+    textLimit,
+  }: {
+    readonly mimeType: JsonValue | undefined;
+    readonly name: string | undefined;
+    readonly textLimit: number;
+  },
   attach: Attach,
 ): JsonObject | undefined {
   if (typeof data !== 'string' || data === '') return undefined;
   const bytes = Buffer.from(data, 'base64');
-  return bytes.toString('base64') === data ? attachFile(bytes, mimeType, name, attach) : undefined;
+  const isSame =
+    bytes.toString('base64') === data ||
+    (data.length > textLimit && bytes.toString('base64url') === toUnpadded(data));
+  return isSame ? attachFile(bytes, mimeType, name, attach) : undefined;
 }
+
+const toUnpadded = (data: string): string =>
+  data
+    .replaceAll(/\s/g, '')
+    .replace(/={1,2}$/, '')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_');
 
 function attachFile(
   content: Uint8Array | string,

@@ -106,6 +106,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
   const driver = createDriver(
     read.flatMap(([, tool]) => tool ?? []),
     options,
+    ({ messages }) => messages,
   );
   return {
     runtime: driver.runtime,

@@ -120,7 +120,12 @@ const toLoopMessage = (
   message: AnthropicAnswer,
   calls: readonly LoopCall[],
   conversation: readonly unknown[] | undefined,
-): LoopMessage => ({ calls, source: message, conversation: conversation && readConversation(conversation) });
+): LoopMessage => ({
+  calls,
+  source: message,
+  conversation: conversation && readConversation(conversation),
+  messages: conversation,
+});
 
 /** The call ids in the messages of a conversation. */
 function readConversation(messages: readonly unknown[]): readonly ConversationStep[] {

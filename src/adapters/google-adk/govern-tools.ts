@@ -117,7 +117,7 @@ async function wrap<const Tools extends readonly unknown[]>(
       );
     return read;
   });
-  const driver = createDriver(adopted, options);
+  const driver = createDriver(adopted, options, ({ invocationContext }) => invocationContext.session.events);
   const makeCall = createCaller(driver, session);
   const own = new Map(taken.map((tool) => [tool.name, tool]));
   const made = driver

@@ -144,6 +144,7 @@ function toGenAiRun(run: LoopRun, contents: readonly unknown[]): GenAiRun {
       source: message,
       // The ids are sufficient: each belongs to one call of the conversation.
       conversation: [],
+      messages: contents,
     };
   };
   const answer: GenAiRun['answer'] = async (message, { signal } = {}) => {

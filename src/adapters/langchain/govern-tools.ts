@@ -18,7 +18,7 @@ import { callOrInterrupt, checkCanStop } from './interrupt.ts';
 import type { InterruptOn, LangChainInterruptOn } from './interrupt-on.ts';
 import { readInterruptOn } from './interrupt-on.ts';
 import { MiddlewareTools } from './middleware-tools.ts';
-import { lastAsked, timesUsedInState } from './last-asked.ts';
+import { lastAsked, messagesOf, timesUsedInState } from './last-asked.ts';
 import { InnerTools } from './inner-tools.ts';
 import { isInterrupt, toContent } from './output.ts';
 import type { LangChainTool, LangChainToolClass } from './tool.ts';
@@ -150,6 +150,7 @@ function wrap<Tools extends readonly unknown[]>(
         approver: typeof approver === 'function' ? ({ config }: LangChainCall) => approver(config) : approver,
       }),
     },
+    ({ config }) => messagesOf(config.state),
   );
   const originals = new Map(kept.map(([tool]) => [nameOf(tool), tool]));
   const makeTool = createToolMaker(Base, createCaller(driver, asking, session), driver.faults, inner);

@@ -10,7 +10,7 @@ type Message = {
   readonly tool_call_id?: unknown;
 };
 
-function messagesOf(state: unknown): readonly Message[] {
+export function messagesOf(state: unknown): readonly Message[] {
   const held: unknown =
     typeof state === 'object' && state !== null && 'messages' in state ? state.messages : state;
   if (!Array.isArray(held)) return [];

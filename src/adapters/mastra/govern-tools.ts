@@ -116,7 +116,7 @@ async function wrap<const Tools extends Readonly<Record<string, unknown>>>(
       return read;
     }),
   );
-  const driver = createDriver(adopted, options);
+  const driver = createDriver(adopted, options, ({ agent }) => agent?.messages);
   let ticks = 0;
   const clock = (): number => ++ticks;
   const makeCall = createCaller(driver, session, clock);

@@ -130,10 +130,11 @@ async function wrap<const Tools extends readonly unknown[]>(
     const said = Object.hasOwn(overrides, name) ? overrides[name] : undefined;
     return timeoutMs === undefined ? [] : [[name, { timeoutMs, ...said }] as const];
   });
-  const driver = createDriver([...adopted, ...(await listMcpTools(mcpServers))], {
-    ...options,
-    overrides: { ...overrides, ...Object.fromEntries(limits) },
-  });
+  const driver = createDriver(
+    [...adopted, ...(await listMcpTools(mcpServers))],
+    { ...options, overrides: { ...overrides, ...Object.fromEntries(limits) } },
+    ({ runContext }) => conversation?.(runContext),
+  );
   const followed = new WeakMap<OpenAiAgentsRunContext, FollowedRun>();
   const runOf: RunOf = (runContext) => {
     const known = followed.get(runContext);

@@ -164,7 +164,12 @@ const toLoopMessage = (
   source: object,
   calls: readonly CallItem[],
   { conversation }: OpenAiAnswerOptions,
-): LoopMessage => ({ calls, source, conversation: conversation && readConversation(conversation) });
+): LoopMessage => ({
+  calls,
+  source,
+  conversation: conversation && readConversation(conversation),
+  messages: conversation,
+});
 
 function answerAt(answers: readonly LoopAnswer[], index: number, { id }: LoopCall): LoopAnswer {
   const found = answers[index];

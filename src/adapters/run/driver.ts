@@ -8,12 +8,13 @@
  *    framework or a decision made the runtime continue.
  */
 import { QuittanceError } from '../../base/error.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { CallOptions } from '../../runtime/host/call-options.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
-import { callKey } from '../../runtime/state/runtime-state.ts';
+import { callKey } from '../../runtime/state/call-key.ts';
 import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
 import type { Turn } from '../../runtime/turn/turn.ts';
 import type { TurnOptions } from '../../runtime/host/turn-options.ts';
@@ -29,6 +30,7 @@ import { toAnswer } from '../answer/answer.ts';
 import { decideFor } from './decide-for.ts';
 import { NativeContexts } from './native-contexts.ts';
 import { rememberPerKey } from './remember.ts';
+import { readShowConversation, toShownConversation } from '../adopt/shown-conversation.ts';
 
 /** Options of a framework's call: those of `turn.call`, and the framework's context. */
 export type CallGiven<Native> = CallOptions & { readonly native?: Native };
@@ -39,6 +41,8 @@ export interface Run<Native> {
   readonly turn: Turn;
   /** Do held calls stop this run in the framework's way? True if there is an approver. */
   readonly suspends: boolean;
+  /** Metadata of a call with the last of these messages, if the adapter shows conversations. */
+  readonly factsWith: (messages: readonly unknown[] | undefined) => Pick<CallOptions, 'attrs'>;
   /** Makes the call and waits for it, including approvals. The same id again returns the recorded outcome. */
   call(request: ToolCallInput, given?: CallGiven<Native>): Promise<Answer>;
   /** Makes the call without waiting for approvals: a held call returns its confirmation. */
@@ -81,6 +85,8 @@ export interface Driver<Native> {
 export function createDriver<Native>(
   tools: readonly (AdoptedTool<Native> | AnyTool)[],
   adapterOptions: AdapterOptions<Native>,
+  /** The messages before a call, if the framework passes them. */
+  messagesOf: (native: Native) => readonly unknown[] | undefined = () => undefined,
 ): Driver<Native> {
   const {
     overrides = {},
@@ -88,6 +94,7 @@ export function createDriver<Native>(
     approver,
     principal,
     attrs,
+    showConversation,
     turn: everyTurn,
     ledger: given,
     ...options
@@ -104,21 +111,34 @@ export function createDriver<Native>(
     onPreToolUse: [...askAsAuthorsSay(tools, contexts.find), ...[options.onPreToolUse ?? []].flat()],
   });
   checkApprover(approver);
+  const shownMessages = readShowConversation(showConversation);
 
-  const factsOf = (native: Native | undefined): CallOptions => {
-    const [onBehalfOf, metadata] = native === undefined ? [] : [principal?.(native), attrs?.(native)];
-    return {
-      ...(onBehalfOf !== undefined && { principal: onBehalfOf }),
-      ...(metadata !== undefined && { attrs: metadata }),
-    };
-  };
   const open: Driver<Native>['open'] = (turnOptions, answering = approver) => {
     checkApprover(answering);
+    const wanted = { ...everyTurn, ...turnOptions };
+    const factsWith = (
+      messages: readonly unknown[] | undefined,
+      metadata?: JsonObject,
+    ): Pick<CallOptions, 'attrs'> => {
+      const shown = shownMessages === 0 ? undefined : toShownConversation(messages, shownMessages);
+      if (shown === undefined) return metadata === undefined ? {} : { attrs: metadata };
+      // The metadata of a call replaces that of its turn, which must not get lost.
+      return { attrs: { ...shown, ...(metadata ?? wanted.attrs) } };
+    };
+    const factsOf = (native: Native | undefined): CallOptions => {
+      if (native === undefined) return {};
+      const onBehalfOf = principal?.(native);
+      return {
+        ...(onBehalfOf !== undefined && { principal: onBehalfOf }),
+        ...factsWith(shownMessages === 0 ? undefined : messagesOf(native), attrs?.(native)),
+      };
+    };
     return openRun({
       runtime,
       ledger,
-      turn: runtime.turn({ ...everyTurn, ...turnOptions }),
+      turn: runtime.turn(wanted),
       approver: answering,
+      factsWith,
       during: (key, native, make) => contexts.during(key, native, () => make(factsOf(native))),
     });
   };
@@ -148,6 +168,7 @@ type OpenedRun<Native> = {
   readonly ledger: Ledger;
   readonly turn: Turn;
   readonly approver: AdapterOptions<Native>['approver'];
+  readonly factsWith: Run<Native>['factsWith'];
   /** Stores the context of the call while `make` runs, and while the call awaits approval. */
   readonly during: <Made extends { readonly type: string } | undefined>(
     key: string,
@@ -156,7 +177,14 @@ type OpenedRun<Native> = {
   ) => Promise<Made>;
 };
 
-function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<Native>): Run<Native> {
+function openRun<Native>({
+  runtime,
+  ledger,
+  turn,
+  approver,
+  factsWith,
+  during,
+}: OpenedRun<Native>): Run<Native> {
   const { sessionId } = turn;
   const nameApprover = async (native: Native | undefined): Promise<string | undefined> => {
     if (typeof approver !== 'function') return approver;
@@ -172,6 +200,7 @@ function openRun<Native>({ runtime, ledger, turn, approver, during }: OpenedRun<
     sessionId,
     turn,
     suspends: approver !== undefined,
+    factsWith,
     call: (request, given = {}) =>
       withNative(request, given, async (callOptions) =>
         toAnswer(ledger, sessionId, await turn.call(request, callOptions)),

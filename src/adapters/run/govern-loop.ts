@@ -53,6 +53,8 @@ export type LoopMessage = {
   readonly source: object;
   /** Its conversation, up to or including it. Undefined if the host does not pass one. */
   readonly conversation: readonly ConversationStep[] | undefined;
+  /** The messages of that conversation, as the host has them. */
+  readonly messages: readonly unknown[] | undefined;
 };
 
 export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
@@ -107,7 +109,7 @@ function toLoop(
           const { calls } = said;
           const requests = toRequests(said);
           const whole = [...requests.keys()];
-          const given = signal === undefined ? {} : { signal };
+          const given = { ...run.factsWith(said.messages), ...(signal !== undefined && { signal }) };
           const settled = await turn.callAll([...requests.values()], given);
           const answers = new Map<LoopCall, LoopAnswer>();
           for (const [index, call] of whole.entries()) {
@@ -115,7 +117,7 @@ function toLoop(
             // At the deadline of the turn a held call has no outcome: this throws, and says how to continue.
             const outcome =
               ended === undefined || ended.type === 'pending'
-                ? await turn.call(requests.get(call) ?? toRequest(call))
+                ? await turn.call(requests.get(call) ?? toRequest(call), given)
                 : ended;
             answers.set(call, await toAnswer(ledger, sessionId, outcome));
           }
@@ -124,7 +126,7 @@ function toLoop(
         },
         async answerOrPending(said, signal) {
           const requests = toRequests(said);
-          const given = signal === undefined ? {} : { signal };
+          const given = { ...run.factsWith(said.messages), ...(signal !== undefined && { signal }) };
           const answers = await Promise.all(
             said.calls.map(async (call) => {
               const request = requests.get(call);

@@ -1,4 +1,4 @@
-import { callKey } from '../../runtime/state/runtime-state.ts';
+import { callKey } from '../../runtime/state/call-key.ts';
 import type { NativeOf } from '../adopt/adopted-tool.ts';
 import { rememberPerKey } from './remember.ts';
 

@@ -22,7 +22,7 @@ export type ToolRequested = CallEventOf<
     principal: Principal | undefined;
     provenance: Provenance | undefined;
     attrs: JsonObject | undefined;
-    /** Made by `submit`: no caller waits, so after a crash it is judged again. */
+    /** Made by `submit`: no caller waits, so after a crash its checks run again. */
     submitted: boolean;
     /** Schema digest of the tool. Undefined without a tool, or if it has no JSON Schema. */
     schemaDigest: string | undefined;
@@ -32,8 +32,12 @@ export type ToolRequested = CallEventOf<
     askedBy?: Identity;
     /** The runtime that accepted the call has separate duties. Absent: it does not, or did not say. */
     separateDuties?: true;
+    /** Names of the call that repeat a hidden value. They are stored as they are, but not shown. Absent: none. */
+    hiddenIds?: readonly HiddenId[];
   }
 >;
+
+export type HiddenId = 'session' | 'call' | 'tool' | 'owner';
 
 /** The model that made the call. */
 export type Provenance = { readonly provider?: string; readonly model?: string };

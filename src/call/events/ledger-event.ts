@@ -4,7 +4,7 @@ import type { EventOf } from './event-of.ts';
 /** Events about the ledger itself: the first in a session's chain, the second in the ledger's own. */
 export type LedgerEvent = BodyErased | SessionDropped;
 
-/** Inputs, outputs and texts of some entries were erased for ever. Their digests stay in the chain. */
+/** Inputs, outputs and texts of some entries were erased permanently. Their digests stay in the chain. */
 export type BodyErased = EventOf<
   'body.erased',
   {
@@ -34,8 +34,7 @@ export type SessionDropped = EventOf<
 >;
 
 /**
- * Rules came into force. Contains their text, so that a decision under this version can be explained for
- * ever.
+ * Rules were loaded. Contains their text, so that decisions under this version can always be explained.
  */
 export type ContractsLoaded = EventOf<
   'contracts.loaded',

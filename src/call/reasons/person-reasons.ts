@@ -31,7 +31,7 @@ export const personReasons: { readonly [Code in PersonReasonCode]: Reason } = {
     title: 'A person answered instead',
     whatHappened: 'The call was held for a person, who wrote an answer instead of letting it run.',
     whyItMatters: 'The body never ran. The answer is in the details and takes the place of a result.',
-    forModel: 'A person answered instead of letting the call run. Read the answer and go on from there.',
+    forModel: 'A person answered instead of letting the call run. Read the answer and continue from there.',
     whatToDo: 'Read the answer and continue from there.',
   },
   'confirmation.expired': {
@@ -44,7 +44,8 @@ export const personReasons: { readonly [Code in PersonReasonCode]: Reason } = {
     title: 'No decision was made in time',
     whatHappened: 'The call was held for a person and the time for a decision ran out.',
     whyItMatters: 'The body never ran. Silence is neither consent nor a refusal.',
-    forModel: 'No person decided on the call in time, so it did not run. Say so, and go on without it.',
+    forModel:
+      'No person decided on the call in time, so it did not run. Tell the user, and continue without it.',
     whatToDo: 'Request it again under a new call id when a person can decide, or allow more time.',
   },
   'preview.failed': {
@@ -58,7 +59,7 @@ export const personReasons: { readonly [Code in PersonReasonCode]: Reason } = {
     whatHappened: 'The preview of the tool threw, took too long or returned something that cannot be stored.',
     whyItMatters:
       'The body never ran. Without a preview, rules cannot judge the effect and a person cannot approve it.',
-    forModel: 'The effect of the call could not be shown, so it did not run. Go on without it.',
+    forModel: 'The effect of the call could not be shown, so it did not run. Continue without it.',
     whatToDo: 'Read the details, fix the preview of the tool, and request it again under a new call id.',
   },
 };

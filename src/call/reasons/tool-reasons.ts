@@ -42,7 +42,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
     nextAction: 'retry',
     title: 'A service could not be reached',
     whatHappened: 'The body could not reach the system it depends on, or lost the connection to it.',
-    whyItMatters: 'Such problems usually pass by themselves. Other arguments do not help.',
+    whyItMatters: 'Such problems are usually temporary. Other arguments do not help.',
     forModel:
       'A service the tool needs could not be reached. Try again after a pause, unless the error says that it may have happened.',
     whatToDo: 'Retry after a pause. If it persists, check the service.',
@@ -161,7 +161,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
     title: 'The cassette has no such call',
     whatHappened: 'In a replay, no recorded call has this tool and these arguments.',
     whyItMatters: 'A replay never has outside effects, so the tool is not run to fill the gap.',
-    forModel: 'This call was not recorded, so it has no answer here. Go on without it.',
+    forModel: 'This call was not recorded, so it has no answer here. Continue without it.',
     whatToDo:
       'Record the run again with the current arguments, or find out why they changed: the error names the nearest recording.',
   },
@@ -191,7 +191,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
       'The stored content of the call, or of an artifact it needs, does not match its recorded digest. The runtime found this before the body received any of it.',
     whyItMatters:
       'An approval is for one exact input. The file, the database or an artifact was changed after it was written, so nothing may run with it.',
-    forModel: 'The stored content of this call was changed, so it was not run. A person has to look into it.',
+    forModel: 'The stored content of this call was changed, so it was not run. A person must investigate.',
     whatToDo:
       'Run `quittance verify`: it lists every change. Find out who can write to the folder of the ledger, restore a backup, and make the call again under a new id.',
   },

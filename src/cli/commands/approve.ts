@@ -7,7 +7,7 @@ export const approveCommand: CliCommand = {
   takes: '<confirmation|call>',
   most: 1,
   about: [
-    'At a terminal, the command shows everything that would run and asks for a yes. Elsewhere, --digest names the input you reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',
+    'At a terminal, the command shows everything that would run and asks for confirmation. Elsewhere, --digest names the input you reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',
     'The command itself runs nothing. The process that holds the call continues it, or another process that has the tool. Exit code 1: nothing was decided, or --wait saw no outcome.',
   ],
   options: decisionOptions,

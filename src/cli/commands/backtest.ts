@@ -22,7 +22,7 @@ export const backtestCommand: CliCommand = {
   summary: 'Try contracts on the calls of a ledger, without running anything',
   about: [
     'Lists the calls that the contracts would decide differently: blocked, held for approval, redacted, or newly allowed, with counts for each rule. Limits and workflows are followed through each session from its start. No tool, hook or exec condition runs. A call that would be held counts as approved, unless a person denied it at the time.',
-    'Calls are judged by their stored form. Rules see the mask of a redacted value; the report counts such calls.',
+    'Calls are evaluated in their stored form. Rules see the mask of a redacted value; the report counts such calls.',
     'Exit code 1: at least one call would be decided differently.',
   ],
   options: {

@@ -12,7 +12,7 @@ export const backupCommand: CliCommand = {
   takes: '<folder>',
   most: 1,
   about: [
-    'Writes a new folder with the entries, artifacts and spilled results of one moment, its anchor, and a manifest with digests. Processes go on writing. The copy is verified before the folder gets its name, so a backup that was stopped never looks whole.',
+    'Writes a new folder with the entries, artifacts and spilled results of one moment, its anchor, and a manifest with digests. Processes can continue to write. The copy is verified before the folder gets its name, so a backup that was stopped never looks whole.',
     'The seal key is not part of the backup unless you ask for it: a reader of both could open sealed inputs. Keep the key where your secrets are. A backup of a ledger in PostgreSQL is a ledger file too. It contains no tokens, and no results in spill files of hosts.',
   ],
   options: {

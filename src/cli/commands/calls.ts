@@ -1,4 +1,4 @@
-import { matchesCall, matchesText } from '../../ledger/match-call.ts';
+import { callMatcher, matchesText } from '../../ledger/match-call.ts';
 import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
@@ -81,6 +81,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
 
   // Waiting for the ledger does not keep the process alive.
   const alive = setInterval(() => undefined, 60_000);
+  const matches = callMatcher(query);
   const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
   try {
     while (!signal.aborted) {
@@ -98,7 +99,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
         const call = stored && foldStored(stored);
         const summary = call && toCallSummary(call);
         if (call === undefined || summary === undefined || shown.get(key) === stateOf(summary)) continue;
-        if (!matchesCall(summary, query) || !matchesText(summary, outputOf(call), query)) continue;
+        if (!matches(summary) || !matchesText(summary, outputOf(call), query)) continue;
         if (shown.size > mostRemembered) shown.clear();
         shown.set(key, stateOf(summary));
         await show(summary);

@@ -24,7 +24,7 @@ export const contractsDiffCommand: CliCommand = {
   takes: '<old> <new>',
   most: 2,
   about: [
-    'Lists the rules that were added, removed or changed, and the calls that the new version decides differently. Examples: from allow to block, or from ask to allow, with the deciding rule. The calls come from the case files next to the two documents, or from a ledger. Ledger calls are judged by their stored form: rules see the mask of a redacted argument. Limits and workflows depend on earlier calls and are ignored.',
+    'Lists the rules that were added, removed or changed, and the calls that the new version decides differently. Examples: from allow to block, or from ask to allow, with the deciding rule. The calls come from the case files next to the two documents, or from a ledger. Ledger calls are evaluated in their stored form: rules see the mask of a redacted argument. Limits and workflows depend on earlier calls and are ignored.',
     'Exit code 1: at least one call is decided differently.',
   ],
   options: {

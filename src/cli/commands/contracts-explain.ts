@@ -23,7 +23,7 @@ export const contractsExplainCommand: CliCommand = {
   most: Number.POSITIVE_INFINITY,
   about: [
     'Prints every evaluated rule and whether it fired. For a condition it shows the fields and their values, with secrets masked. For a sandbox rule it shows the paths, commands and hosts found in the call; for a limit, the remaining amount. The decision comes last.',
-    'Type the call, or take it from a ledger with --call. A call from a ledger is judged by its stored form: rules see the mask of a redacted argument. Workflows are evaluated as at the start of a session.',
+    'Type the call, or take it from a ledger with --call. A call from a ledger is evaluated in its stored form: rules see the mask of a redacted argument. Workflows are evaluated as at the start of a session.',
   ],
   options: {
     tool: { value: 'NAME', help: 'Tool to call' },

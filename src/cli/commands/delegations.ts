@@ -23,7 +23,7 @@ const revokeLine = 'quittance delegations revoke DELEGATION --by NAME';
 
 export const delegationsCommand: CliCommand = {
   name: 'delegations',
-  summary: 'List who approves in the place of whom; give or revoke a delegation',
+  summary: 'List delegations of approvals; give or revoke one',
   takes: '[list | give | revoke <delegation>]',
   words: actions,
   most: 2,
@@ -32,7 +32,10 @@ export const delegationsCommand: CliCommand = {
     'A rule can forbid delegation, or allow a delegate to delegate: approval.delegation in a contract.',
   ],
   options: {
-    to: { value: 'NAME', help: 'The delegate' },
+    to: {
+      value: 'NAME',
+      help: 'The delegate: a subject of the identity provider, the name of a token, or an OS user',
+    },
     by: { value: 'NAME', help: 'Your name' },
     for: { value: 'SPAN', help: 'Duration: 6h, 7d; at most 90d' },
     until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
@@ -109,7 +112,7 @@ async function give(ledger: Ledger, given: Given, { out, now, identity }: Contex
   if (given.has('json')) await out.print(toText(made));
   else
     await out.say(
-      `${terminalText(made.to)} may approve in the place of ${terminalText(describePerson({ name: made.by, identity: made.identity }))} until ${localTimeText(made.until)}. To end it: quittance delegations revoke ${made.delegationId.slice(0, 16)} --by NAME`,
+      `${terminalText(made.to)} may approve for ${terminalText(describePerson({ name: made.by, identity: made.identity }))} until ${localTimeText(made.until)}. To end it: quittance delegations revoke ${made.delegationId.slice(0, 16)} --by NAME`,
     );
   return exitCodes.good;
 }

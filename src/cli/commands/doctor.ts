@@ -21,7 +21,7 @@ export const doctorCommand: CliCommand = {
   name: 'doctor',
   summary: 'Check the set-up, and say what to do about each problem',
   about: [
-    'Checks versions, settings, permissions, disk, log, seal key, clock and owners. Checks held and unresolved calls, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
+    'Checks versions, settings, permissions, disk, log, seal key, clock and owners. Checks held and unresolved calls, the identity provider, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
     'Exit code 1: a problem was found; with --strict, also for a warning.',
   ],
   options: {
@@ -59,8 +59,14 @@ export const doctorCommand: CliCommand = {
   },
 };
 
-async function* findAll(typed: Given, { env, now, version }: Context): AsyncGenerator<Finding> {
-  const { findings, given } = await checkSettings(typed, env);
+async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding> {
+  const { env, now, version } = context;
+  const { findings, given } = await checkSettings(typed, context);
+  // The settings name the ledger, so it is unknown while they cannot be read.
+  if (given === undefined && !typed.has('ledger')) {
+    yield* findings;
+    return;
+  }
   const url = (given ?? typed).text('ledger') ?? (env['QUITTANCE_LEDGER'] || defaultLedger);
   let address: ReturnType<typeof parseLedgerUrl>;
   try {

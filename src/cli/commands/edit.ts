@@ -18,7 +18,7 @@ export const editCommand: CliCommand = {
   most: 1,
   about: [
     "Shows the difference field by field and approves the arguments you give in place of the model's. Give all arguments, not only the changed ones. The schema, rules and limits check them like any others. If a new approval is needed, the call is held again.",
-    'Leave the mask of a redacted value as it is: it stands for the hidden value. The option --digest is the digest of the arguments before the edit.',
+    'Do not change the mask of a redacted value: it represents the hidden value. The option --digest is the digest of the arguments before the edit.',
   ],
   options: {
     args: { value: 'JSON|@FILE', help: 'Arguments to run with, or a file that contains them', file: true },

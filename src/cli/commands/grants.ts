@@ -127,7 +127,7 @@ async function give(
     throw new UsageError('--for and --until cannot both hold.', ['--for 1h']);
   const until = moment === undefined ? undefined : parseMoment(moment, 'until', now());
   if (until !== undefined && until <= ledger.now())
-    throw new UsageError('--until lies in the past.', ['--for 1h']);
+    throw new UsageError('--until is in the past.', ['--for 1h']);
   const uses = given.count('uses');
   const grant = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.grants.give({

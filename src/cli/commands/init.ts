@@ -99,7 +99,7 @@ function* nextCommands(
     yield "echo 'QUITTANCE_LEDGER=postgres://app@localhost/agents' > .env   # your database";
   yield 'npm test';
   yield 'npm start';
-  yield 'npm run console   # in another terminal: answer what waits, look at every call';
+  yield 'npm run console   # in another terminal: approve held calls, see all calls';
 }
 
 /** Can the package be imported from there? It may be installed in a parent folder, as in a workspace. */

@@ -26,7 +26,7 @@ export const logoutCommand: CliCommand = {
     await context.out.say(
       isEnded
         ? `Signed out of ${server}.`
-        : `The credentials were removed, but ${server} answered with status ${status}. The sign-in there ends by itself.`,
+        : `The credentials were removed, but ${server} answered with status ${status}. The sign-in there will expire.`,
     );
     return isEnded ? exitCodes.good : exitCodes.bad;
   },

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { invalid } from '../../mcp/config/config-document.ts';
 import { noSettings } from '../../mcp/config/quittance-settings.ts';
-import { readSettingsFile } from '../../mcp/config/read-mcp-config.ts';
+import { findOAuthSecret } from '../../mcp/config/read-auth.ts';
+import { limitsOf, readSettingsFile } from '../../mcp/config/read-mcp-config.ts';
 import type { GatewayConfig } from '../../mcp/config/server-entry.ts';
 import { readWrapOptions } from '../../mcp/config/wrap-arguments.ts';
 import { readWrappedServer } from '../../mcp/config/wrapped-server.ts';
@@ -55,20 +56,30 @@ export async function readWrapConfig(given: Given, { env }: Context): Promise<Ga
   const { name, settings: file, trusted, target } = wrapped;
   const settings = file === undefined ? noSettings : await readSettingsFile(file);
   const own = settings.servers.get(name);
+  const problem = (found: string, remedy: string): ReturnType<typeof invalid> =>
+    invalid(`The server ${JSON.stringify(name)} ${found} ${remedy}`);
+  const oauth = own?.oauth && findOAuthSecret(own.oauth, env, problem);
   const address = readWrappedServer(target, {
     variable: (variable) => env[variable],
     // The client has already replaced its variables.
     expand: (text) => text,
     resolve: (path) => resolve(path),
     allowHttp: settings.allowHttp,
-    problem: (found, remedy) => invalid(`The server ${JSON.stringify(name)} ${found} ${remedy}`),
+    problem,
   });
   const server = {
     name,
     isTrusted: trusted || own?.trusted === true,
     tools: own?.tools ?? {},
     isDisabled: false,
+    ...(own?.onlyFor !== undefined && { onlyFor: own.onlyFor }),
+    ...(oauth !== undefined && { oauth }),
     ...address,
   };
-  return { servers: [server], observe: settings.observe || given.has('observe') };
+  return {
+    servers: [server],
+    observe: settings.observe || given.has('observe'),
+    askInClient: settings.askInClient,
+    ...limitsOf(settings),
+  };
 }

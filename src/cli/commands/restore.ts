@@ -19,7 +19,7 @@ export const restoreCommand: CliCommand = {
   most: 2,
   about: [
     'Checks every file of the backup against its manifest, and the chains against the anchor, before the ledger gets its name. Overwrites nothing. The target is a path, or a PostgreSQL database without a ledger.',
-    'The old processes may have gone on after the backup. So a call that was held, approved or waiting then ends as denied (ended). An attempt without an end becomes indeterminate. None of them runs again by itself. Only attempts that their tool declared safe to run again stay open. Calls made after the backup are unknown to the restored ledger: a program that repeats one runs it again.',
+    'The old processes may have continued after the backup. So a call that was held, approved or waiting then ends as denied (ended). An attempt without an end becomes indeterminate. None of them runs again by itself. Only attempts that their tool declared safe to run again stay open. Calls made after the backup are unknown to the restored ledger: a program that repeats one runs it again.',
   ],
   options: {
     'seal-key-file': { value: 'FILE', help: 'Seal key of the ledger, if the backup lacks it', file: true },

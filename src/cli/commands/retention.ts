@@ -21,7 +21,7 @@ export const retentionCommand: CliCommand = {
   ],
   options: {
     'older-than': { value: 'SPAN', help: 'Sessions without an event for this long: 90d, 2w' },
-    session: { value: 'PATTERN', help: 'Only sessions with this id; * stands for any text' },
+    session: { value: 'PATTERN', help: 'Only sessions with this id; * matches any text' },
     erase: { help: 'Empty the contents and keep the chain, instead of removing the session' },
     'dry-run': { help: 'Only list the sessions' },
     config: { value: 'FILE', help: 'Take the rules from this configuration file', file: true },

@@ -8,7 +8,7 @@ export const rotateKeyCommand: CliCommand = {
   name: 'rotate-key',
   summary: 'Replace the seal key, and seal stored inputs again with the new one',
   about: [
-    'Stores a new key beside the old one, then seals every stored input again. Running processes keep working: they open both. When nothing needs the old key any more, it is removed. As long as processes are running, it stays: restart them and run the command again. A run that was stopped goes on where it was.',
+    'Adds a new key and keeps the old one, then seals every stored input again. Running processes keep working: they open both. When nothing needs the old key any more, it is removed. As long as processes are running, it stays: restart them and run the command again. A run that was stopped goes on where it was.',
     'The key of digests does not change, so repeated calls and idempotency keys are still recognized. Decision links that were sent before stop working. Backups from before need the old key: --save-old writes it to a file.',
     '--lost is for a key that is gone or wrong. It begins with a new key and removes what the old one sealed. A held call with a hidden input is then invalid and must be requested again. Repeats of earlier calls with hidden input are refused as conflicts.',
   ],
@@ -21,7 +21,10 @@ export const rotateKeyCommand: CliCommand = {
     json: { help: 'JSON instead of text: one line' },
   },
   examples: [
-    ['quittance rotate-key --save-old /secrets/ledger-2026.key', 'and again after a restart, if it says so'],
+    [
+      'quittance rotate-key --save-old /secrets/ledger-2026.key',
+      'and again after a restart, if it asks for one',
+    ],
     ['quittance rotate-key --lost', 'begin with a new key'],
   ],
   async run(given, context) {

@@ -1,12 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from '../../base/error.ts';
-import { parseJson } from '../../base/json.ts';
+import { systemClock } from '../../base/clock.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
+import { createQuietTimes } from '../../base/quiet-hours.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
-import { toolsFromCatalog } from '../../http/tool-catalog.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
@@ -15,26 +15,21 @@ import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
-import { loadNotifications } from '../load-notifications.ts';
 import { loadRuntime } from '../load-runtime.ts';
 import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
-import { readPort } from '../read-port.ts';
-import { readRetentionRules } from '../settings/retention-setting.ts';
+import { readServe } from '../serve/read-serve.ts';
+import type { ServerOptions } from '../serve/read-serve.ts';
 import { runRetention } from '../serve/run-retention.ts';
 import type { LogLevel, ServerLog } from '../serve/server-log.ts';
 import { createServerLog } from '../serve/server-log.ts';
 import { stopServer } from '../serve/stop-server.ts';
 import { safeJson } from '../terminal-text.ts';
-import { parseSpan } from '../time-text.ts';
-import { readConsoleSettings } from '../settings/console-settings.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
-import { readSignIn } from '../settings/sign-in-settings.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
@@ -63,22 +58,16 @@ export const serveCommand: CliCommand = {
   ],
   async run(typed, context) {
     const { given, configFile } = layerOptions(typed, context.env, serveSettings);
-    if (given.has('runtime') && given.text('telemetry') === 'opentelemetry')
-      throw new UsageError(
-        '--runtime brings its own telemetry: createRuntime({ telemetry: openTelemetry() }).',
-        ['quittance serve --runtime runtime.ts'],
-      );
-    if (given.has('runtime') && (given.has('contracts') || given.has('tools')))
-      throw new UsageError(
-        '--runtime brings its own tools and contracts, so it excludes --tools and --contracts.',
-        ['quittance serve --runtime runtime.ts', line],
-      );
-    const port = readPort(given.text('port'));
+    const {
+      port,
+      times,
+      rules,
+      everyMs,
+      notifications: settings,
+      tools,
+      server: options,
+    } = readServe(given, context);
     const paths = given.list('contracts');
-    for (const path of paths) needFile(path, 'quittance serve --contracts contracts.yaml');
-    const notificationsFile = given.text('notifications');
-    const settings =
-      notificationsFile === undefined ? undefined : loadNotifications(notificationsFile, context);
     const ledgerUrl = context.ledgerUrl(given, 'make');
     const file = ledgerFile(ledgerUrl);
     if (file !== undefined) makeFolder(dirname(file), ['quittance serve --ledger path/to/ledger.db']);
@@ -87,11 +76,6 @@ export const serveCommand: CliCommand = {
       level: (given.text('log-level') ?? 'info') as LogLevel, // one of the choices
       now: context.now,
     });
-    const times = {
-      delayMs: spanOf(given, 'drain-delay', 0),
-      timeoutMs: spanOf(given, 'stop-timeout', 30_000),
-    };
-    const rules = readRetentionRules(given);
     const sealKeyFile = given.text('seal-key-file');
     const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
     const closing: (() => unknown)[] = [() => ledger.close()];
@@ -101,22 +85,33 @@ export const serveCommand: CliCommand = {
           ? undefined
           : await loadContracts(paths, (text) => log.write('info', 'contracts', text));
       if (contracts !== undefined) closing.push(() => contracts.close());
-      const runtime = await makeRuntime(given, ledger, contracts, settings?.quietHours ?? []);
-      const own = [given.text('runtime'), given.text('tools'), notificationsFile, configFile];
+      const runtime = await makeRuntime({
+        given,
+        tools,
+        ledger,
+        contracts,
+        quietHours: settings?.quietHours ?? [],
+      });
+      const own = ['runtime', 'tools', 'notifications'].map((name) => given.text(name)).concat(configFile);
       runtime.protectFiles({
         readOnly: own.filter((path) => path !== undefined),
         sealed: given.list('sign-in-client-secret-file'),
       });
       closing.push(() => runtime.close());
-      const server = await start({ given, context, ledger, ledgerUrl, runtime, port, log });
+      // Loaded first: no call may arrive between the start of the server and that of the notifications.
+      const sending = settings && (await import('../../notifications/start-notifications.ts'));
+      const server = await start({ options, context, ledger, ledgerUrl, runtime, port, log });
       closing.push(() => server.close());
-      if (settings !== undefined) {
-        const { startNotifications } = await import('../../notifications/start-notifications.ts');
+      if (settings !== undefined && sending !== undefined) {
         const publicUrl = (given.text('public-url') ?? server.url).replace(/\/+$/, '');
-        const notifications = startNotifications({ runtime, settings, publicUrl });
+        const notifications = sending.startNotifications({ runtime, settings, publicUrl });
         closing.push(() => notifications.close());
+      } else {
+        const { ReminderClock } = await import('../../notifications/reminder-clock.ts');
+        const times = { clock: systemClock, quietTimes: createQuietTimes([]), remindAfterMs: [] };
+        const reminders = new ReminderClock({ runtime, ...times });
+        closing.push(() => reminders.close());
       }
-      const everyMs = spanOf(given, 'retention-every', 3_600_000);
       closing.push(runRetention(ledger, rules, everyMs, log));
       await announce(server, given, context, ledgerUrl, log);
       await untilStopped(context.signal);
@@ -129,7 +124,7 @@ export const serveCommand: CliCommand = {
 };
 
 type Start = {
-  readonly given: Given;
+  readonly options: ServerOptions;
   readonly context: Context;
   readonly ledger: Ledger;
   readonly ledgerUrl: string;
@@ -138,28 +133,16 @@ type Start = {
   readonly log: ServerLog;
 };
 
-async function start({ given, context, log, ...more }: Start): Promise<HttpServer> {
+async function start({ options, context, log, ...more }: Start): Promise<HttpServer> {
   const { contracts } = more.runtime;
-  const [host, publicUrl] = [given.text('host'), given.text('public-url')];
-  const traceUrl = given.text('trace-url');
-  const proxyHeader = readProxyHeader(given.text('proxy-header'));
-  const signIn = readSignIn(given, context.env);
   // Imported here because no other command needs it and each would wait for it to load.
   const { createHttpServer } = await import('../../http/create-http-server.ts');
   try {
     return await createHttpServer({
       ...more,
       ...(isReadFromFiles(contracts) && { reloadContracts: () => contracts.reload() }),
-      ...(host !== undefined && { host }),
-      ...(publicUrl !== undefined && { publicUrl }),
-      ...(traceUrl !== undefined && { traceUrl }),
-      allowHosts: given.list('allow-host'),
-      trustProxies: given.list('trust-proxy'),
-      ...(proxyHeader !== undefined && { proxyHeader }),
-      ...(signIn !== undefined && { signIn }),
-      localName: given.text('name') ?? context.userName,
+      ...options,
       consoleFolder: findConsole(),
-      console: readConsoleSettings(given),
       version: context.version,
       onError: (error) => {
         const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -216,18 +199,17 @@ function isOpen(given: Given): boolean {
   return !/^(?:127\.|localhost$|::1$)/.test(host) || /^http:/i.test(publicUrl ?? '');
 }
 
-async function makeRuntime(
-  given: Given,
-  ledger: Ledger,
-  contracts: FileContracts | undefined,
-  quietHours: readonly QuietHours[],
-): Promise<Runtime> {
+type Made = {
+  readonly given: Given;
+  readonly tools: readonly AnyTool[];
+  readonly ledger: Ledger;
+  readonly contracts: FileContracts | undefined;
+  readonly quietHours: readonly QuietHours[];
+};
+
+async function makeRuntime({ given, tools, ledger, contracts, quietHours }: Made): Promise<Runtime> {
   const own = given.text('runtime');
-  if (own !== undefined) {
-    needFile(own, 'quittance serve --runtime runtime.mjs');
-    return loadRuntime(own, ledger, { quietHours });
-  }
-  const tools = readTools(given.text('tools'));
+  if (own !== undefined) return loadRuntime(own, ledger, { quietHours });
   const telemetry = await loadTelemetry(given);
   return createRuntime({
     tools,
@@ -238,36 +220,8 @@ async function makeRuntime(
   });
 }
 
-function spanOf(given: Given, name: string, byDefault: number): number {
-  const text = given.text(name);
-  if (text === undefined) return byDefault;
-  return /^0\s*[a-z]*$/.test(text) ? 0 : parseSpan(text, name);
-}
-
 const isReadFromFiles = (contracts: Contracts | undefined): contracts is FileContracts =>
   contracts !== undefined && 'reload' in contracts && typeof contracts.reload === 'function';
-
-function readTools(path: string | undefined): readonly AnyTool[] {
-  if (path === undefined) return [];
-  needFile(path, 'quittance serve --tools tools.json');
-  const read = parseJson(readFileSync(path, 'utf8'));
-  if (!read.ok) throw new UsageError(`${path} is not valid JSON: ${read.problem}`, ['quittance help serve']);
-  try {
-    return toolsFromCatalog(read.value);
-  } catch (error) {
-    if (isQuittanceError(error)) throw new UsageError(`${path}: ${error.message}`, ['quittance help serve']);
-    throw error;
-  }
-}
-
-function readProxyHeader(typed: string | undefined): 'x-forwarded-for' | 'forwarded' | undefined {
-  const name = typed?.toLowerCase();
-  if (name === undefined || name === 'x-forwarded-for' || name === 'forwarded') return name;
-  throw new UsageError(
-    `--proxy-header must be x-forwarded-for or forwarded; found ${JSON.stringify(typed)}.`,
-    ['quittance serve --trust-proxy 127.0.0.1 --proxy-header forwarded'],
-  );
-}
 
 /** Built into the package next to this file; in a source checkout, into its `dist`. */
 export function findConsole(): string {

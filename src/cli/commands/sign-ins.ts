@@ -1,6 +1,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import { openSignInContent } from '../../http/sign-in/open-sign-in-content.ts';
 import type { KeptSignIn, SignInContent } from '../../http/sign-in/sign-in-content.ts';
+import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
 import type { StoredContent } from '../../http/stored-content.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
@@ -98,22 +99,27 @@ async function end(
   const isMeant = ({ signInId, person }: KeptSignIn): boolean =>
     signInId === which || person.subject === which;
   let ended: readonly KeptSignIn[] = [];
+  let wasKnown = false;
   await content.change((current) => {
     ended = current.signIns.filter(isMeant);
+    wasKnown = current.people.some(({ person }) => person.subject === which);
     const subjects = new Set([which, ...ended.map(({ person }) => person.subject)]);
+    const rest = withoutPerson(current, ({ subject }) => subject === which);
     return {
-      ...current,
-      signIns: current.signIns.filter((each) => !isMeant(each)),
-      people: current.people.filter(({ person }) => !subjects.has(person.subject)),
+      ...rest,
+      signIns: rest.signIns.filter((each) => !isMeant(each)),
+      people: rest.people.filter(({ person }) => !subjects.has(person.subject)),
     };
   });
-  if (ended.length === 0)
+  if (ended.length === 0 && !wasKnown)
     throw new UsageError(
       `No sign-in has this id or subject: ${which}`,
       ['quittance sign-ins'],
       exitCodes.bad,
     );
   if (given.has('json')) for (const each of ended) await out.print(safeJson(toJson(each)));
+  else if (ended.length === 0)
+    await out.say('The person was not signed in. Decision links that they made are invalid now.');
   else
     await out.say(
       `Ended ${ended.length === 1 ? 'one sign-in' : `${ended.length} sign-ins`} of ${terminalText(ended[0]?.person.name ?? '')}.`,

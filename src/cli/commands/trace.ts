@@ -17,7 +17,7 @@ export const traceCommand: CliCommand = {
   takes: '<call | session>',
   most: 1,
   about: [
-    'Prints a tree: the session, its turns, and their calls. Below each call: its decisions, confirmations and attempts, later events, and the calls it caused. Sub-sessions stand below their session. On the right: the start, relative to the start of the trace, and the duration.',
+    'Prints a tree: the session, its turns, and their calls. Below each call: its decisions, confirmations and attempts, later events, and the calls it caused. Sub-sessions are below their session. On the right: the start, relative to the start of the trace, and the duration.',
   ],
   options: {
     session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },

@@ -7,6 +7,7 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
+import { isConfirmed } from '../is-confirmed.ts';
 import { requireOption } from '../require-option.ts';
 import { connectTo, serverOf, serverOption } from '../server/server-client.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
@@ -30,7 +31,7 @@ export const undoCommand: CliCommand = {
   takes: '<call>',
   most: 1,
   about: [
-    'The undo is a call of its own: rules, limits and people judge it like any other. A call is undone at most once, within the time that its tool allows. The command shows the call and asks for a yes; without a terminal, give --yes.',
+    'The undo is a separate call, with all rules, limits and approvals. A call is undone at most once, within the time that its tool allows. The command shows the call and asks for confirmation; without a terminal, give --yes.',
     'Only a process with the tool can undo: name its module with --runtime, or use the server that runs it. Exit code 1: the call was not undone, or the undo awaits approval.',
   ],
   options: {
@@ -87,16 +88,13 @@ export const undoCommand: CliCommand = {
 /** As long as the server waits for the same request. */
 const waitMs = 10_000;
 
-async function isWanted(given: Given, { ask, out }: Context, question: string): Promise<boolean> {
-  if (given.has('yes')) return true;
-  if (ask === undefined || given.has('json'))
-    throw new UsageError('Without a terminal, an undo must be confirmed in advance: --yes is missing.', [
-      `${line} --yes`,
-    ]);
-  const isYes = await ask(question);
-  if (!isYes) await out.print('Nothing was undone.');
-  return isYes;
-}
+const isWanted = (given: Given, context: Context, question: string): Promise<boolean> =>
+  isConfirmed(given, context, {
+    question,
+    missing: 'Without a terminal, an undo must be confirmed in advance',
+    line,
+    refused: 'Nothing was undone.',
+  });
 
 async function printOutcome(outcome: ToolOutcome, given: Given, { out }: Context): Promise<ExitCode> {
   if (given.has('json')) await out.print(safeJson(outcome));

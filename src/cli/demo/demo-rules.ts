@@ -7,6 +7,10 @@ metadata:
 defaults:
   mode: enforce
 
+# A refund can be cancelled for ten minutes. Tools that are not listed count as irreversible.
+tools:
+  refund: { side_effect: write }
+
 rules:
   - id: no-large-refunds
     type: pre

@@ -102,7 +102,7 @@ export function createDemoTools(
     }),
     defineTool({
       name: 'refund',
-      description: 'Refunds a customer.',
+      description: 'Refunds a customer. Can be cancelled for ten minutes.',
       mode: 'external',
       idempotencyKey: (args) => `refund-${(args as { order: string }).order}`,
       costMicros: 20_000,
@@ -113,6 +113,8 @@ export function createDemoTools(
         context.log('The bank accepted the refund', { key: context.idempotencyKey });
         return { ...(args as JsonObject), refund: `re_${Math.floor(chance() * 1e9).toString(36)}` };
       },
+      undo: (args) => ({ cancelled: (args as { order: string }).order }),
+      undoWithinMs: 600_000,
     }),
     defineTool({
       name: 'send_mail',

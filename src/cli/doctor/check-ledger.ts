@@ -63,7 +63,7 @@ async function* checkOwners(ledger: Ledger): AsyncGenerator<Finding> {
     yield problem(
       'owners',
       `It cannot be proven whether the processes of ${unknown} open calls live: their lock files cannot be read.`,
-      'Run as the user of the service, and check the rights of the folder .owners beside the ledger.',
+      'Run as the user of the service, and check the rights of the folder .owners next to the ledger.',
     );
   if (gone > 0)
     yield warning(

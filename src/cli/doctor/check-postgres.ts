@@ -175,7 +175,7 @@ function* checkAccess({ tls, is_superuser, user }: ServerSettings, url: string):
     yield warning(
       'role',
       `The role ${user} is a superuser: every process could change the ledger and the server.`,
-      'Use a role of its own: quittance migrate --roles, then GRANT quittance_writer TO app;',
+      'Use a separate role: quittance migrate --roles, then GRANT quittance_writer TO app;',
     );
 }
 

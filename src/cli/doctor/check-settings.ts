@@ -2,15 +2,17 @@ import { existsSync, statSync } from 'node:fs';
 import { nearestNames } from '../../base/nearest.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { findGivenSealKey } from '../../store/seal-key.ts';
-import type { Given } from '../command.ts';
+import type { Context, Given } from '../command.ts';
 import { sourcePosition, tryToLoad } from '../load-or-explain.ts';
 import { configVariable, layerOptions } from '../settings/layered-options.ts';
 import { tryConfigFile } from '../settings/read-config-file.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import { settingVariable } from '../settings/setting.ts';
+import { signInSecretVariable } from '../settings/sign-in-settings.ts';
 import type { Environment } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
+import { checkServe, checkSignIn } from './check-serve.ts';
 import { fine, problem, warning } from './finding.ts';
 
 /** Variables of ours that are not settings of the server. */
@@ -21,22 +23,23 @@ const otherVariables = [
   'QUITTANCE_SEAL_KEY_COMMAND',
   'QUITTANCE_TOKEN',
   'QUITTANCE_MCP_URL',
+  'QUITTANCE_SERVER',
+  'QUITTANCE_CREDENTIALS',
+  signInSecretVariable,
 ];
-const freePrefixes = [
-  'QUITTANCE_TEST_',
-  'QUITTANCE_INPUT_',
-  'QUITTANCE_MCP_',
-  'QUITTANCE_SIGN_IN_',
-  'QUITTANCE_OIDC_',
-];
+const freePrefixes = ['QUITTANCE_TEST_', 'QUITTANCE_INPUT_', 'QUITTANCE_MCP_'];
 
 /** The settings with the values of the file and the environment; undefined if they cannot be read. */
 export type CheckedSettings = { readonly findings: readonly Finding[]; readonly given: Given | undefined };
 
-export async function checkSettings(typed: Given, env: Environment): Promise<CheckedSettings> {
+export async function checkSettings(
+  typed: Given,
+  from: Pick<Context, 'env' | 'userName'>,
+): Promise<CheckedSettings> {
+  const { env } = from;
   const findings: Finding[] = [...checkVariables(env), ...checkKeys(env)];
   const path = typed.text('config') ?? (env[configVariable] || undefined);
-  if (path !== undefined) findings.push(...checkFile(path));
+  if (path !== undefined) findings.push(...checkFile(path, typed, env));
   let given: Given;
   try {
     ({ given } = layerOptions(typed, env, serveSettings));
@@ -46,7 +49,8 @@ export async function checkSettings(typed: Given, env: Environment): Promise<Che
       findings.push(problem('settings', error.message, error.tryThis[0] ?? 'quittance help serve'));
     return { findings, given: undefined };
   }
-  findings.push(...(await checkNamedFiles(given)), ...checkAddress(given));
+  findings.push(...(await checkNamedFiles(given)), ...checkServe(given, from), ...checkAddress(given));
+  findings.push(...(await checkSignIn(given, env)));
   return { findings, given };
 }
 
@@ -77,9 +81,18 @@ function* checkKeys(env: Environment): Generator<Finding> {
   }
 }
 
-function* checkFile(path: string): Generator<Finding> {
+function* checkFile(path: string, typed: Given, env: Environment): Generator<Finding> {
   try {
-    const { problems } = tryConfigFile(path, serveSettings);
+    const { problems, values } = tryConfigFile(path, serveSettings);
+    for (const name of values.keys()) {
+      const variable = settingVariable(name);
+      if (typed.has(name) || (env[variable] ?? '').trim() === '') continue;
+      yield warning(
+        'environment',
+        `${variable} is set, so ${serveSettings[name]?.key ?? name} in ${path} has no effect.`,
+        `Remove one of them: unset ${variable}, or the key in the file.`,
+      );
+    }
     for (const each of problems)
       yield problem(
         'config',
@@ -102,18 +115,13 @@ function* checkFile(path: string): Generator<Finding> {
 
 async function checkNamedFiles(given: Given): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for (const name of ['tools', 'runtime', 'seal-key-file']) {
-    const path = given.text(name);
-    if (path !== undefined && !existsSync(path))
-      findings.push(problem(name, `There is no file ${path}.`, `Name an existing file: --${name} FILE`));
-  }
-  const contracts = given.list('contracts');
-  const missing = contracts.filter((path) => !existsSync(path));
-  for (const path of missing)
+  const key = given.text('seal-key-file');
+  if (key !== undefined && !existsSync(key))
     findings.push(
-      problem('contracts', `There is no file ${path}.`, 'Name an existing file: --contracts FILE'),
+      problem('seal-key-file', `There is no file ${key}.`, 'Name an existing file: --seal-key-file FILE'),
     );
-  if (contracts.length === 0 || missing.length > 0) return findings;
+  const contracts = given.list('contracts');
+  if (contracts.length === 0 || !contracts.every((path) => existsSync(path))) return findings;
   const loading = await tryToLoad(contracts, {});
   if (loading.ok) findings.push(fine('contracts', contracts.join(', ')));
   else

@@ -15,7 +15,7 @@ export const serveSettings: Settings = {
   port: { value: 'PORT', help: 'Default: 4747; 0 takes any free port', kind: 'integer' },
   contracts: {
     value: 'FILE',
-    help: 'Contracts in force; reloaded when the files change',
+    help: 'Contract files to apply; reloaded when they change',
     file: true,
     multiple: true,
   },
@@ -49,7 +49,7 @@ export const serveSettings: Settings = {
   },
   'seal-key-file': {
     value: 'FILE',
-    help: 'Seal key of the ledger; default: beside the ledger file, or .quittance/seal.key',
+    help: 'Seal key of the ledger; default: next to the ledger file, or .quittance/seal.key',
     file: true,
   },
   log: {

@@ -28,9 +28,13 @@ export type CallFilters = SpanQuery & {
   readonly mode?: ToolMode;
   readonly status?: CallStatus;
   readonly outcome?: ToolOutcome['type'];
+  /** Calls that failed or timed out, instead of one `outcome`. */
+  readonly errors?: boolean;
   readonly code?: string;
   /** The id of the user the call was made for. */
   readonly principal?: string;
+  /** Calls that this rule denied. */
+  readonly ruleId?: string;
   readonly unresolved?: boolean;
   /**
    * Words in ids, tool, user, code, message, arguments and output, and conditions on arguments such as
@@ -143,6 +147,8 @@ export type CallAllowed = {
   readonly token: string;
   readonly attempt: Integer;
   readonly idempotencyKey: string;
+  /** The trace context of the call, for the spans and requests of the program that runs it. */
+  readonly traceparent: string | undefined;
   readonly deadlineMs: Timestamp;
   readonly expiresAt: Timestamp;
 };

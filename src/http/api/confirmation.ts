@@ -149,11 +149,11 @@ export type GrantRevocationRequest = {
   readonly reason?: string;
 };
 
-/** `GET /v1/delegations`: people who approve in the place of others, oldest first. */
+/** `GET /v1/delegations`: people who approve for others, oldest first. */
 export type DelegationList = { readonly rows: readonly DelegationView[] };
 /** `POST /v1/delegations`; the answer is the `DelegationView`. You delegate your own approvals. */
 export type NewDelegation = {
-  /** The delegate, by the name of their token or their name at the identity provider. */
+  /** The delegate, by the name of their token or their subject at the identity provider. */
   readonly to: PersonName;
   /**
    * When it ends, in milliseconds since 1970. At most 90 days from now.

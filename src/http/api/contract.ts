@@ -5,6 +5,7 @@ import type { ContractsProblem } from '../../policy/language/contracts-problem.t
 import type { CallExplanation } from '../../policy/judge/explain-call.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { SpanQuery } from './page.ts';
 import type { Integer, Timestamp } from './scalar.ts';
 
 /** `GET /v1/contracts`: the rules in force. */
@@ -41,12 +42,22 @@ export type ContractsVersion = {
   readonly documents: readonly ContractDocument[];
 };
 
+/** The query of `GET /v1/contracts/hits`. */
+export type RuleHitsQuery = SpanQuery;
 /** `GET /v1/contracts/hits`: the rules that matched the newest calls. */
 export type RuleHits = {
   /** The number of calls examined, newest first. */
   readonly calls: Integer;
   readonly since: Timestamp | undefined;
+  /** False if there are older calls that were not examined. */
+  readonly exact: boolean;
   readonly rules: readonly RuleHit[];
+  /** All calls of the span that rules denied, by rule, however many. */
+  readonly denials: readonly {
+    readonly ruleId: string;
+    readonly calls: Integer;
+    readonly lastAt: Timestamp;
+  }[];
 };
 export type RuleHit = {
   readonly ruleId: string;

@@ -2,7 +2,7 @@
 import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
 import type { HandoffNotes, HandoffReport } from '../../runtime/handoff/handoff-report.ts';
 import type { HandoffView } from '../../runtime/handoff/list-handoffs.ts';
-import type { ReportedCall } from '../../runtime/handoff/report-handoff.ts';
+import type { ReportedCall } from '../../runtime/handoff/answer-settled.ts';
 import type { LargeCallRef } from './confirmation.ts';
 import type { Integer, PositiveInteger, RequestId, WorkerName } from './scalar.ts';
 

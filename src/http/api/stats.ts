@@ -13,8 +13,6 @@ export type Stats = {
   readonly since: Timestamp;
   readonly until: Timestamp;
   readonly bucketMs: Integer;
-  /** False if there are too many calls and only the newest were counted. */
-  readonly exact: boolean;
   readonly totals: OutcomeCounts & { readonly calls: Integer; readonly costMicros: Integer };
   /** Every bucket from `since` to `until`, including empty ones. */
   readonly series: readonly StatsBucket[];
@@ -48,6 +46,13 @@ export type Stats = {
     readonly whatToDo: string | undefined;
     /** The tools with most of these calls. */
     readonly tools: readonly { readonly toolName: string; readonly count: Integer }[];
+  }[];
+  /** Rules that denied calls, most calls first. Empty if the numbers are those of one tool. */
+  readonly rules: readonly {
+    readonly ruleId: string;
+    readonly calls: Integer;
+    /** When the newest of these calls was requested. */
+    readonly lastAt: Timestamp;
   }[];
   readonly budgets: readonly BudgetBurn[];
   /** The state now, independent of the requested time. */

@@ -1,12 +1,15 @@
 import { readTraceparent } from '../../base/traceparent.ts';
 import type { CallQuery } from '../../ledger/call-query.ts';
+import { errorsAmong } from '../../ledger/call-query.ts';
 import type { CallFilters } from '../api/call.ts';
 import { askCall } from '../ask-call.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 
-const toQuery = ({ principal, search, ...filters }: CallFilters): CallQuery => ({
+const toQuery = ({ principal, search, errors, ...filters }: CallFilters): CallQuery => ({
   ...filters,
+  // Both conditions count: `errors` with `outcome=ToolDenied` finds nothing.
+  ...(errors === true && { outcome: errorsAmong(filters) }),
   userId: principal,
   text: search === '' ? undefined : search,
 });
@@ -70,5 +73,12 @@ function costOfList(filters: CallFilters, limit: number): number | undefined {
   return isIndexed && limit <= mostRowsHere ? 1 + limit / 50 : undefined;
 }
 
-const indexed: ReadonlySet<string> = new Set(['sessionId', 'toolName', 'principal', 'outcome']);
+const indexed: ReadonlySet<string> = new Set([
+  'sessionId',
+  'toolName',
+  'principal',
+  'ruleId',
+  'outcome',
+  'errors',
+]);
 const mostRowsHere = 100;

@@ -1,4 +1,4 @@
-import { safeSentence, shownId } from '../../base/safe-id.ts';
+import { safeSentenceBy, shownIdBy } from '../../base/safe-id.ts';
 import { decideOnce } from '../decide-once.ts';
 import { decideWithLink, makeDecisionLink, readDecisionLink, readLinkRefusals } from '../decision-links.ts';
 import { refuseLargeQuestion } from '../large-calls.ts';
@@ -79,7 +79,10 @@ export const confirmationRoutes: readonly Route[] = [
       const question = await service.reader.value('question', { confirmationId }, asked, { costOf: 1 });
       return {
         ...question,
-        shown: { toolName: shownId(question.toolName), description: safeSentence(question.description) },
+        shown: {
+          toolName: shownIdBy(service.runtime.redactor, question.toolName),
+          description: safeSentenceBy(service.runtime.redactor, question.description),
+        },
         allowed: decisions,
         refused: await readLinkRefusals(service, actor, body.token, decisions),
         ...(named !== undefined && { named: named.name }),

@@ -31,8 +31,10 @@ export const contractRoutes: readonly Route[] = [
     path: '/v1/contracts/hits',
     access: 'viewer',
     summary: 'Counts the newest calls that each rule matched, enforced or observed.',
+    query: 'RuleHitsQuery',
     answer: 'RuleHits',
-    handle: ({ service, ...asked }) => service.reader.answer('hits', {}, asked, { isRemembered: true }),
+    handle: ({ service, query, ...asked }) =>
+      service.reader.answer('hits', query, asked, { isRemembered: true }),
   }),
   defineRoute({
     method: 'POST',

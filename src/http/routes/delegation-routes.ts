@@ -12,7 +12,7 @@ export const delegationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/delegations',
     access: 'viewer',
-    summary: 'Lists who approves in the place of whom, and until when.',
+    summary: 'Lists delegations: who approves for whom, and until when.',
     answer: 'DelegationList',
     handle: async ({ service }) => ({ rows: await service.runtime.delegations.list() }),
   }),

@@ -68,7 +68,7 @@ export const reconcileRoutes: readonly Route[] = [
     method: 'POST',
     path: `${path}/undo`,
     access: 'operator',
-    summary: 'Undoes a call. The undo is a call of its own and passes the same gates.',
+    summary: 'Undoes a call. The undo is a separate call and passes the same gates.',
     body: 'NewUndo',
     answer: 'CallAnswer',
     async handle({ service, params, body, actor, signal }) {

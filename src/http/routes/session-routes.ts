@@ -1,5 +1,6 @@
 import type { SessionSummary } from '../../ledger/call-query.ts';
 import { HttpRefusal } from '../problem.ts';
+import { readOrigin } from '../read-fork.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import { serveArtifact, shownTypes } from '../serve-artifact.ts';
@@ -32,7 +33,11 @@ export const sessionRoutes: readonly Route[] = [
     async handle({ service, params: { sessionId } }) {
       const session = await findSession(service, sessionId);
       const [last] = await service.ledger.integrity.readHeads(sessionId);
-      return { session, head: last && { sequence: last.sequence, hash: last.hash } };
+      return {
+        session,
+        head: last && { sequence: last.sequence, hash: last.hash },
+        fork: await readOrigin(service.ledger, sessionId),
+      };
     },
   }),
   defineRoute({
@@ -45,6 +50,32 @@ export const sessionRoutes: readonly Route[] = [
     async handle({ service, params: { sessionId }, query: { limit = 100, cursor }, ...asked }) {
       await findSession(service, sessionId);
       return service.reader.answer('timeline', { sessionId, limit, cursor }, asked);
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${sessionPath}/compare`,
+    access: 'viewer',
+    summary: 'Compares the session with another one, call by call, what matters first.',
+    query: 'ComparisonQuery',
+    answer: 'SessionComparison',
+    async handle({ service, params: { sessionId: a }, query: { with: b }, ...asked }) {
+      for (const sessionId of [a, b]) await findSession(service, sessionId);
+      return service.reader.answer('comparison', { a, b }, asked);
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${sessionPath}/forks`,
+    access: 'operator',
+    summary:
+      'Makes the calls of the session again from one call on, live and through all gates, in a new session.',
+    body: 'NewFork',
+    answer: 'StartedFork',
+    status: 201,
+    async handle({ service, actor, params: { sessionId }, body, headers, signal }) {
+      await findSession(service, sessionId);
+      return service.forks.start(service, { actor, headers, signal }, sessionId, body);
     },
   }),
   defineRoute({

@@ -80,14 +80,21 @@ export class Devices {
     typed: string,
     verified: Verified,
   ): Promise<{ readonly userCode: string; readonly from: string; readonly confirm: string } | undefined> {
-    const { content, seal } = this.#options;
+    const { content, seal, now } = this.#options;
     const confirm = randomBytes(32).toString('base64url');
     let found: DeviceRequest | undefined;
     await content.change((current) => {
       found = this.#waiting(current, typed);
       if (found === undefined) return undefined;
-      const sealed = seal.seal(JSON.stringify(verified), context(found.userCode));
-      return withDevice(current, { ...found, signedIn: { sealed, confirmHash: hashSecret(confirm) } });
+      const { issuer, subject } = verified.person;
+      const signedIn = {
+        sealed: seal.seal(JSON.stringify(verified), context(found.userCode)),
+        confirmHash: hashSecret(confirm),
+        person: { issuer, subject },
+        providerSession: verified.providerSession,
+        verifiedAt: now(),
+      };
+      return withDevice(current, { ...found, signedIn });
     });
     return found && { userCode: found.userCode, from: found.from, confirm };
   }
@@ -127,9 +134,10 @@ export class Devices {
     if (ended === 'waiting') return { status: 'authorization_pending' };
     if (ended === 'denied') return { status: 'access_denied' };
     if (ended !== 'allowed') return { status: ended };
-    const verified = taken?.signedIn && readVerified(taken.signedIn.sealed, taken.userCode, seal);
+    if (taken?.signedIn === undefined) return { status: 'expired_token' };
+    const verified = readVerified(taken.signedIn.sealed, taken.userCode, seal);
     if (verified === undefined) return { status: 'expired_token' };
-    const opened = await signIns.open('command line', verified);
+    const opened = await signIns.open('command line', verified, taken.signedIn.verifiedAt);
     return { status: 'signed in', opened, name: verified.person.name };
   }
 

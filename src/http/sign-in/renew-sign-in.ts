@@ -38,8 +38,11 @@ export async function renewSignIn(
   }
   const secret = kept.kind === 'browser' ? newSignInSecret(signInId) : undefined;
   const at = now();
-  await content.change((current) =>
-    withSignIn(withPerson(current, verified.person, at, settings.lifetimeMs), signInId, (each) => ({
+  await content.change((current) => {
+    // The person may have been signed out meanwhile. Then nothing of theirs may come back.
+    if (!current.signIns.some((each) => each.signInId === signInId)) return undefined;
+    const known = withPerson(current, verified.person, at, settings.lifetimeMs);
+    return withSignIn(known, signInId, (each) => ({
       ...each,
       person: verified.person,
       providerSession: verified.providerSession ?? each.providerSession,
@@ -51,8 +54,8 @@ export async function renewSignIn(
         hash: hashSecret(secret),
         replaced: [{ hash: each.hash, retiredAt: undefined }, ...each.replaced].slice(0, mostReplaced),
       }),
-    })),
-  );
+    }));
+  });
   return secret === undefined ? undefined : { secret };
 }
 
@@ -87,6 +90,9 @@ async function forget({ content }: SignInsOptions, { signInId, person }: KeptSig
   await content.change((current) => ({
     ...current,
     signIns: current.signIns.filter((each) => each.signInId !== signInId),
+    devices: current.devices.filter(
+      ({ signedIn }) => signedIn === undefined || !isSamePerson(signedIn.person, person),
+    ),
     people: current.people.filter((known) => !isSamePerson(known.person, person)),
   }));
   return undefined;

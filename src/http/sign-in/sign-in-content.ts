@@ -52,9 +52,19 @@ export type DeviceRequest = {
   readonly from: string;
   readonly expiresAt: number;
   readonly polledAt: number | undefined;
-  /** The person who signed in, sealed, and the hash of the secret that the page holds. */
-  readonly signedIn: { readonly sealed: string; readonly confirmHash: string } | undefined;
+  readonly signedIn: DeviceSignIn | undefined;
   readonly status: 'waiting' | 'allowed' | 'denied';
+};
+
+/** The person who signed in for a command line that has not fetched the sign-in yet. */
+export type DeviceSignIn = {
+  /** The person and their tokens. */
+  readonly sealed: string;
+  /** Hash of the secret that the page holds. */
+  readonly confirmHash: string;
+  readonly person: Pick<Person, 'issuer' | 'subject'>;
+  readonly providerSession: string | undefined;
+  readonly verifiedAt: number;
 };
 
 export type SignInContent = {
@@ -149,16 +159,25 @@ function toDevice(row: JsonObject): DeviceRequest | undefined {
   const { hash, userCode, from, expiresAt, polledAt, signedIn, status } = row;
   if (!isText(hash) || !isText(userCode) || typeof from !== 'string' || !isTime(expiresAt)) return undefined;
   if (status !== 'waiting' && status !== 'allowed' && status !== 'denied') return undefined;
-  const { sealed, confirmHash } = isJsonObject(signedIn) ? signedIn : {};
   return {
     hash,
     userCode,
     from,
     expiresAt,
     polledAt: timeOf(polledAt),
-    signedIn: isText(sealed) && isText(confirmHash) ? { sealed, confirmHash } : undefined,
+    signedIn: toDeviceSignIn(signedIn),
     status,
   };
+}
+
+function toDeviceSignIn(value: JsonValue | undefined): DeviceSignIn | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { sealed, confirmHash, person, providerSession, verifiedAt } = value;
+  const { issuer, subject } = isJsonObject(person) ? person : {};
+  if (!isText(sealed) || !isText(confirmHash) || !isTime(verifiedAt)) return undefined;
+  if (!isText(issuer) || !isText(subject)) return undefined;
+  const session = isText(providerSession) ? providerSession : undefined;
+  return { sealed, confirmHash, person: { issuer, subject }, providerSession: session, verifiedAt };
 }
 
 const broken = (place: string, cause?: unknown): QuittanceError =>

@@ -17,7 +17,8 @@ import type { NewSecret } from './renew-sign-in.ts';
 import { renewSignIn } from './renew-sign-in.ts';
 import { isIssuer, roleOf } from './role-of.ts';
 import { openTokens, sealTokens } from './sealed-tokens.ts';
-import { isSamePerson, withPerson, withSignIn } from './with-sign-in.ts';
+import type { PersonId } from './with-sign-in.ts';
+import { isSamePerson, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
 import type { KeptSignIn, SignInKind } from './sign-in-content.ts';
 import type { SignInSettings } from './sign-in-options.ts';
 import type { SignInsOptions } from './sign-ins-options.ts';
@@ -62,7 +63,12 @@ export class SignIns {
   }
 
   /** Stores a new sign-in. Its secrets are new: none comes from the browser. */
-  async open(kind: SignInKind, verified: Verified): Promise<OpenedSignIn> {
+  async open(
+    kind: SignInKind,
+    verified: Verified,
+    /** When the provider confirmed the person. */
+    verifiedAt: number = this.#options.now(),
+  ): Promise<OpenedSignIn> {
     const { now, content } = this.#options;
     const signInId = randomBytes(8).toString('hex');
     const [secret, pageKey] = [newSignInSecret(signInId), newSignInSecret('key')];
@@ -79,14 +85,14 @@ export class SignIns {
       hasRefreshToken: verified.tokens.refreshToken !== undefined,
       createdAt: at,
       seenAt: at,
-      verifiedAt: at,
+      verifiedAt,
       renewingAt: undefined,
     };
     await content.change((current) => {
       const mine = current.signIns.filter(({ person }) => isSamePerson(person, verified.person));
       const crowded = new Set(mine.slice(0, Math.max(0, mine.length + 1 - mostSignIns)));
       return {
-        ...withPerson(current, verified.person, at, this.#options.settings.lifetimeMs),
+        ...withPerson(current, verified.person, verifiedAt, this.#options.settings.lifetimeMs),
         signIns: [...current.signIns.filter((each) => this.#isLive(each, at) && !crowded.has(each)), kept],
       };
     });
@@ -165,20 +171,23 @@ export class SignIns {
   async end(signInId: string, who: 'keep person' | 'forget person'): Promise<SignIn | undefined> {
     const kept = this.#kept(signInId);
     if (kept === undefined) return undefined;
-    await this.#remove(
-      (each) => each.signInId === signInId,
-      who === 'forget person' ? ({ person }) => isSamePerson(person, kept.person) : () => false,
-    );
+    await this.#options.content.change((current) => ({
+      ...current,
+      signIns: current.signIns.filter((each) => each.signInId !== signInId),
+      people: current.people.filter(
+        ({ person }) => who === 'keep person' || !isSamePerson(person, kept.person),
+      ),
+    }));
     void this.#revoke(kept);
     return this.#toSignIn(kept, this.roleOf(kept.person) ?? 'viewer');
   }
 
   /** Ends all sign-ins of a person. Returns how many there were. */
   async endPerson(issuer: string, subject: string): Promise<number> {
-    const isTheirs = ({ person }: { readonly person: Person }): boolean =>
-      isSamePerson(person, { issuer, subject });
-    const ended = this.#options.content.read().signIns.filter(isTheirs);
-    await this.#remove(isTheirs, isTheirs);
+    const isTheirs = (person: PersonId): boolean => isSamePerson(person, { issuer, subject });
+    const { content } = this.#options;
+    const ended = content.read().signIns.filter(({ person }) => isTheirs(person));
+    await content.change((current) => withoutPerson(current, isTheirs));
     for (const kept of ended) void this.#revoke(kept);
     return ended.length;
   }
@@ -192,7 +201,7 @@ export class SignIns {
     await content.change((current) => {
       isNew = !current.usedTokens.some((used) => used.hash === hash);
       if (!isNew) return undefined;
-      const isEnded = (kept: KeptSignIn): boolean =>
+      const isEnded = (kept: Pick<KeptSignIn, 'providerSession'> & { readonly person: PersonId }): boolean =>
         (providerSession === undefined || kept.providerSession === providerSession) &&
         (subject === undefined || kept.person.subject === subject);
       // Without a session, the provider ends all that the person has: perhaps the account is disabled.
@@ -201,6 +210,7 @@ export class SignIns {
       return {
         ...current,
         signIns: current.signIns.filter((kept) => !isEnded(kept)),
+        devices: current.devices.filter(({ signedIn }) => signedIn === undefined || !isEnded(signedIn)),
         people: current.people.filter((known) => !isForgotten(known)),
         usedTokens: [
           ...current.usedTokens.filter(({ expiresAt }) => expiresAt > now()),
@@ -264,17 +274,6 @@ export class SignIns {
     const { idleMs, lifetimeMs, withoutRefreshMs } = this.#options.settings;
     if (now >= createdAt + lifetimeMs || now >= seenAt + idleMs) return false;
     return hasRefreshToken || now < verifiedAt + withoutRefreshMs;
-  }
-
-  async #remove(
-    isEnded: (kept: KeptSignIn) => boolean,
-    isForgotten: (known: { readonly person: Person }) => boolean,
-  ): Promise<void> {
-    await this.#options.content.change((current) => ({
-      ...current,
-      signIns: current.signIns.filter((kept) => !isEnded(kept)),
-      people: current.people.filter((known) => !isForgotten(known)),
-    }));
   }
 
   async #revoke(kept: KeptSignIn): Promise<void> {

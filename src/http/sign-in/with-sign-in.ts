@@ -15,15 +15,29 @@ export function withSignIn(
   return { ...content, signIns };
 }
 
-/** Notes that the provider confirmed the person. */
+/**
+ * Removes all that a person has here: sign-ins, command lines that have not fetched theirs yet, and the record that
+ * decision links depend on.
+ */
+export const withoutPerson = (
+  content: SignInContent,
+  isTheirs: (person: PersonId) => boolean,
+): SignInContent => ({
+  ...content,
+  signIns: content.signIns.filter(({ person }) => !isTheirs(person)),
+  people: content.people.filter(({ person }) => !isTheirs(person)),
+  devices: content.devices.filter(({ signedIn }) => signedIn === undefined || !isTheirs(signedIn.person)),
+});
+
+/** Notes that the provider confirmed the person, unless a later confirmation is known. */
 export function withPerson(
   content: SignInContent,
   person: Person,
   at: number,
   keptMs: number,
 ): SignInContent {
-  const others = content.people.filter(
-    (known) => !isSamePerson(known.person, person) && at < known.verifiedAt + keptMs,
-  );
+  const known = content.people.find((each) => isSamePerson(each.person, person));
+  if (known !== undefined && known.verifiedAt > at) return content;
+  const others = content.people.filter((each) => each !== known && at < each.verifiedAt + keptMs);
   return { ...content, people: [...others, { person, verifiedAt: at }] };
 }

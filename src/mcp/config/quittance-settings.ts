@@ -14,6 +14,11 @@ export type QuittanceSettings = {
   readonly observe: boolean;
   /** Hosts that may be reached over plain http. */
   readonly allowHttp: readonly string[];
+  /** Rules of contracts whose questions the person at the client may answer. */
+  readonly askInClient: readonly string[];
+  /** Limits of results: see `GatewayConfig`. */
+  readonly textLimit?: number;
+  readonly mediaLimit?: number;
   readonly servers: ReadonlyMap<string, ServerSetting>;
 };
 
@@ -24,10 +29,15 @@ export type ServerSetting = {
   readonly tools: Readonly<Record<string, ToolSetting>>;
 };
 
-export const noSettings: QuittanceSettings = { observe: false, allowHttp: [], servers: new Map() };
+export const noSettings: QuittanceSettings = {
+  observe: false,
+  allowHttp: [],
+  askInClient: [],
+  servers: new Map(),
+};
 
 const keys = {
-  file: ['observe', 'allowHttp', 'servers'],
+  file: ['observe', 'allowHttp', 'askInClient', 'textLimit', 'mediaLimit', 'servers'],
   server: ['trusted', 'onlyFor', 'oauth', 'tools'],
   tool: ['mode', 'idempotencyKey', 'ask', 'onlyFor'],
 } as const;
@@ -44,6 +54,9 @@ export function readQuittanceSettings(
   return {
     observe: readBoolean(document, [...path, 'observe'], table['observe']),
     allowHttp: readTexts(document, [...path, 'allowHttp'], table['allowHttp']),
+    askInClient: readTexts(document, [...path, 'askInClient'], table['askInClient']),
+    ...readLimit(document, path, table, 'textLimit'),
+    ...readLimit(document, path, table, 'mediaLimit'),
     servers,
   };
 }
@@ -126,6 +139,19 @@ function entriesOf(document: ConfigDocument, path: ConfigPath, value: unknown): 
 function readBoolean(document: ConfigDocument, path: ConfigPath, value: unknown): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true;
   throw document.problem(path, 'is not true or false.', 'Write true or false without quotes.');
+}
+
+function readLimit<Key extends 'textLimit' | 'mediaLimit'>(
+  document: ConfigDocument,
+  path: ConfigPath,
+  table: ConfigTable,
+  key: Key,
+): { readonly [Each in Key]?: number } {
+  const value = table[key];
+  if (value === undefined) return {};
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1_000)
+    return { [key]: value } as { [Each in Key]: number }; // TypeScript widens computed keys
+  throw document.problem([...path, key], 'is not a limit.', 'Write a whole number of at least 1000.');
 }
 
 export function readTexts(document: ConfigDocument, path: ConfigPath, value: unknown): readonly string[] {

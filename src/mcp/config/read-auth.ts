@@ -38,14 +38,13 @@ export function readOAuth(document: ConfigDocument, path: ConfigPath, table: Con
 }
 
 export function findOAuthSecret(
-  document: ConfigDocument,
-  path: ConfigPath,
   { clientSecretVariable: name, ...setting }: WrittenOAuth,
   env: Readonly<Record<string, string | undefined>>,
+  problem: (found: string, remedy: string) => Error,
 ): OAuthSetting {
   if (name === undefined) return setting;
   const clientSecret = env[name];
   if (clientSecret === undefined || clientSecret === '')
-    throw document.problem(path, `needs the environment variable ${name}, which is not set.`, `Set ${name}.`);
+    throw problem(`needs the environment variable ${name}, which is not set.`, `Set ${name}.`);
   return { ...setting, clientSecret };
 }

@@ -52,7 +52,10 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
     const address = isDisabled ? tryReading(row, context) : readServerAddress(row, context);
     const written = set.findLast((each) => each?.oauth !== undefined)?.oauth;
     const oauth =
-      written && findOAuthSecret(document, [...row.path, 'quittance', 'oauth'], written, options.env);
+      written &&
+      findOAuthSecret(written, options.env, (found, remedy) =>
+        document.problem([...row.path, 'quittance', 'oauth'], found, remedy),
+      );
     const onlyFor = set.findLast((each) => each?.onlyFor !== undefined)?.onlyFor;
     if (address !== undefined)
       servers.push({
@@ -73,8 +76,23 @@ export async function readMcpConfig(path: string, options: ReadMcpConfigOptions)
         'names no server of this file.',
         `Servers: ${table.rows.map((row) => row.name).join(', ') || 'none'}.`,
       );
-  return { servers, observe: own.observe || extra.observe };
+  return {
+    servers,
+    observe: own.observe || extra.observe,
+    askInClient: [...own.askInClient, ...extra.askInClient],
+    ...limitsOf(own),
+    ...limitsOf(extra),
+  };
 }
+
+/** The limits of results that the settings state. */
+export const limitsOf = ({
+  textLimit,
+  mediaLimit,
+}: QuittanceSettings): Pick<GatewayConfig, 'textLimit' | 'mediaLimit'> => ({
+  ...(textLimit !== undefined && { textLimit }),
+  ...(mediaLimit !== undefined && { mediaLimit }),
+});
 
 /** A file that holds only Quittance's settings. */
 export async function readSettingsFile(path: string): Promise<QuittanceSettings> {

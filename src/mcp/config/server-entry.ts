@@ -54,7 +54,7 @@ export type ToolSetting = {
   readonly mode?: ToolMode;
   /** Name of the argument that holds the idempotency key. */
   readonly idempotencyKey?: string;
-  /** The person at the client may decide held calls of this tool, by elicitation. */
+  /** The person at the client may decide calls that are held because of this tool, by elicitation. */
   readonly ask?: 'in_client';
   /** Only these callers see the tool: `user:ID` or `group:NAME`. Undefined: all who see its server. */
   readonly onlyFor?: readonly string[];
@@ -64,4 +64,10 @@ export type GatewayConfig = {
   readonly servers: readonly ServerEntry[];
   /** Tools without an answer run, and are recorded as what would have been asked. */
   readonly observe: boolean;
+  /** Ids of rules of contracts whose questions the person at the client may answer too. Default: none. */
+  readonly askInClient?: readonly string[];
+  /** Longer text becomes an artifact, in characters of JSON. Default: 100,000. */
+  readonly textLimit?: number;
+  /** Larger files become a link, in bytes. Default: 4 MiB. */
+  readonly mediaLimit?: number;
 };

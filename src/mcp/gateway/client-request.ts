@@ -37,9 +37,35 @@ export type ClientRequest = {
   readonly ask: (request: RelayedRequest) => Promise<Fields>;
 };
 
-/** Sends progress under the client's own token, if it gave one. */
-export function progressOf({ meta, notify }: ClientRequest): ((params: Fields) => void) | undefined {
-  const progressToken = meta['progressToken'];
+/** The progress that the client of a request last heard of. */
+const heard = new WeakMap<ClientRequest, number>();
+
+/** Added to progress that would stand still. Far below the steps of a tool. */
+const smallestStep = 1e-6;
+
+/**
+ * Sends progress under the client's own token, if it gave one. The protocol wants progress to rise with each
+ * message. A request has several sources of progress: the wait for an approval, the tool, and the tool again after a
+ * failed attempt. So progress that would stand still or go back is lifted.
+ */
+export function progressOf(client: ClientRequest): ((params: Fields) => void) | undefined {
+  const progressToken = client.meta['progressToken'];
   if (progressToken === undefined) return undefined;
-  return (params) => notify({ method: 'notifications/progress', params: { ...params, progressToken } });
+  return (params) =>
+    client.notify({
+      method: 'notifications/progress',
+      params: { ...params, progress: raise(client, params['progress']), progressToken },
+    });
 }
+
+function raise(client: ClientRequest, progress: unknown): unknown {
+  if (typeof progress !== 'number' || !Number.isFinite(progress)) return progress;
+  const last = heard.get(client);
+  const raised = last === undefined || progress > last ? progress : nextAbove(last);
+  heard.set(client, raised);
+  return raised;
+}
+
+/** A large number does not change by the smallest step. */
+const nextAbove = (value: number): number =>
+  value + Math.max(smallestStep, Math.abs(value) * Number.EPSILON * 2);

@@ -47,7 +47,7 @@ export interface Connection {
 export type OpenWire = (
   era: Era,
   hooks: Pick<WireHooks, 'onRequest' | 'onNotice'>,
-  onClose: () => void,
+  onClose: (cause: unknown) => void,
 ) => Promise<Wire>;
 
 /** The server does not speak this version of the protocol. */
@@ -62,7 +62,7 @@ export type SessionHooks = {
   /** What belongs to no request in flight: list changes, log lines, questions of the server. */
   readonly onNotice: (notice: RelayedRequest) => void;
   readonly ask: (request: RelayedRequest) => Promise<Fields>;
-  readonly onClose: (connection: Connection) => void;
+  readonly onClose: (connection: Connection, cause: unknown) => void;
 };
 
 export class LegacyConnection implements Connection {
@@ -97,8 +97,8 @@ export class LegacyConnection implements Connection {
           else exchange.onNotice(notice);
         },
       },
-      () => {
-        if (opened !== undefined) hooks.onClose(opened);
+      (cause) => {
+        if (opened !== undefined) hooks.onClose(opened, cause);
       },
     );
     try {
@@ -195,8 +195,8 @@ export class ModernConnection implements Connection {
           else exchange.onNotice(notice);
         },
       },
-      () => {
-        if (opened !== undefined && isShared) hooks.onClose(opened);
+      (cause) => {
+        if (opened !== undefined && isShared) hooks.onClose(opened, cause);
       },
     );
     try {

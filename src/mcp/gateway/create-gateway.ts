@@ -31,7 +31,7 @@ export type McpHttpOptions = {
 export interface McpGateway {
   /** Connects to the servers, learns their tools, and takes over calls of processes that are gone. */
   start(): Promise<void>;
-  /** Serves one client. Resolves when the client has closed its end. */
+  /** Serves one client. Resolves when the client has closed its end, or the gateway has closed. */
   serveStdio(client: {
     readonly caller: Caller;
     readonly stdin: Readable;
@@ -50,6 +50,7 @@ export function createMcpGateway(options: GatewayOptions): McpGateway {
   const gateway = new Gateway(options);
   const { ledger, board, config } = options;
   const pulse = new GatewayPulse({ gateway, ledger, board, observes: config.observe });
+  const closed = new AbortController();
   return {
     start() {
       pulse.start();
@@ -57,7 +58,7 @@ export function createMcpGateway(options: GatewayOptions): McpGateway {
     },
     serveStdio(client) {
       pulse.start();
-      return serveGatewayOverStdio({ gateway, sessionId: randomUUID(), ...client });
+      return serveGatewayOverStdio({ gateway, sessionId: randomUUID(), closed: closed.signal, ...client });
     },
     listen(http) {
       pulse.start();
@@ -66,6 +67,7 @@ export function createMcpGateway(options: GatewayOptions): McpGateway {
     status: () => gateway.status(),
     async close() {
       await gateway.close();
+      closed.abort();
       await pulse.stop();
     },
   };

@@ -90,6 +90,7 @@ export class Face {
       knownTools: (upstream) =>
         gateway.catalog.list().flatMap(({ server, listed }) => (server === upstream.name ? [listed] : [])),
       ownTools: gateway.ownTools(),
+      owners: gateway.owners,
       openRequests: gateway.openRequests,
       log: gateway.log,
     });

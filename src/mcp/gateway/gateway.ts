@@ -23,6 +23,7 @@ import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { OpenRequests } from './open-requests.ts';
 import { isFor } from './is-for.ts';
+import { ResourceOwners } from './resource-owners.ts';
 import { StateSigner } from './signed-state.ts';
 import { createServerReporter } from './server-reporter.ts';
 import type { CatalogTool } from './tool-catalog.ts';
@@ -80,6 +81,7 @@ export class Gateway {
   readonly #calls: GovernedCalls;
   readonly #held: HeldCalls;
   readonly openRequests: OpenRequests;
+  readonly owners: ResourceOwners = new ResourceOwners();
   readonly #sessions: CallSessions;
   readonly #readArtifact: Fields;
   readonly #reporters: readonly (() => ServerReport)[];
@@ -119,6 +121,7 @@ export class Gateway {
       signer,
       catalog: () => this.catalog,
       consoleUrl: options.consoleUrl,
+      askInClient: config.askInClient ?? [],
       toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
       signState: (call) => this.#calls.signState(call),
     });
@@ -129,6 +132,7 @@ export class Gateway {
       signer,
       catalog: () => this.catalog,
       awaitDecision: (held) => this.#held.awaitDecision(held),
+      mediaLimit: config.mediaLimit,
       sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
     });
     this.catalog = new ToolCatalog({
@@ -140,6 +144,7 @@ export class Gateway {
       reviews: options.reviews,
       observe: config.observe,
       callTool: this.#calls.callUpstream,
+      textLimit: config.textLimit,
       log: this.log,
     });
   }

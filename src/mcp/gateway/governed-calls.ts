@@ -49,6 +49,8 @@ export type GovernedCallsOptions = {
   readonly signer: StateSigner;
   readonly catalog: () => ToolCatalog;
   readonly awaitDecision: AwaitDecision;
+  /** Larger files become a link. Undefined: the default. */
+  readonly mediaLimit: number | undefined;
   /** Sends for a call whose client is gone. */
   readonly sendDetached: (server: string) => SendToServer;
 };
@@ -79,14 +81,14 @@ export class GovernedCalls {
 
   async call(tool: CatalogTool, params: Fields, client: ClientRequest, send: SendToServer): Promise<Fields> {
     const args = (params['arguments'] ?? {}) as JsonValue; // it came as JSON
-    const digest = digestJson([tool.name, args]);
-    const { sessionId, callId } = await this.#identify(client, digest);
+    const makeDigest = (): string => digestJson([tool.name, args]);
+    const { sessionId, callId } = await this.#identify(client, makeDigest);
     const key = keyOf(sessionId, callId);
     const running = this.#open.get(key);
     // Another request under the same id: the runtime tells the conflict.
-    if (running !== undefined && running.digest === digest)
+    if (running !== undefined && running.digest === makeDigest())
       return this.#tell(await running.next(client), running);
-    const call = new OpenCall({ sessionId, callId, digest }, client, send);
+    const call = new OpenCall({ sessionId, callId, makeDigest }, client, send);
     if (running === undefined) this.#open.set(key, call);
     call.run(
       this.#make(call, tool, args).finally(() => {
@@ -116,12 +118,12 @@ export class GovernedCalls {
 
   async #identify(
     client: ClientRequest,
-    digest: string,
+    makeDigest: () => string,
   ): Promise<{ readonly sessionId: string; readonly callId: string }> {
     const { signer, sessions, ids } = this.#options;
     if (client.requestState !== undefined) {
       const state = signer.read(client.requestState);
-      if (state === undefined || state.callerId !== client.caller.id || state.digest !== digest)
+      if (state === undefined || state.callerId !== client.caller.id || state.digest !== makeDigest())
         throw new ProtocolError(rpcCodes.invalidParams, 'Invalid or expired requestState', {
           reason: 'invalid_request_state',
         });
@@ -176,7 +178,8 @@ export class GovernedCalls {
   async toResult(sessionId: string, outcome: ToolOutcome): Promise<Fields> {
     const error = jsonRpcErrorOf(outcome);
     if (error !== undefined) throw new ProtocolError(error.code, error.message, error.data);
-    return toCallToolResult(this.#options.ledger, sessionId, outcome);
+    const { ledger, mediaLimit } = this.#options;
+    return toCallToolResult(ledger, sessionId, outcome, mediaLimit === undefined ? {} : { mediaLimit });
   }
 
   #tell(stop: CallStop, call: OpenCall): Fields {

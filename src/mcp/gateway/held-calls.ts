@@ -1,23 +1,26 @@
 /**
  * Held calls and the clients that wait for them. The decision comes from the console, the command line or a link. The
- * person at the client decides only about tools with `ask: 'in_client'`, and the record names the client then.
+ * person at the client decides only if the host allows it for every reason to ask. The tool needs `ask: 'in_client'`, and
+ * `askInClient` lists the rules. The record names the client then.
  */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import { timeText } from '../../base/clock.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import { foldCall } from '../../call/evolve.ts';
-import type { Call } from '../../call/call.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ApprovalAnswer } from '../serve/approvals.ts';
 import {
   approvalWayFor,
+  isShownWhole,
   readApprovalAnswer,
   toCheckTool,
   toElicitation,
   toPendingResult,
 } from '../serve/approvals.ts';
+import { mayAnswerInClient } from '../serve/may-answer-in-client.ts';
+import { isCancelled, toHeldTask } from '../serve/held-task.ts';
 import type { CallSessions } from './call-sessions.ts';
 import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
@@ -33,6 +36,8 @@ export type HeldCallsOptions = {
   readonly signer: StateSigner;
   readonly catalog: () => ToolCatalog;
   readonly consoleUrl: string | undefined;
+  /** Rules of contracts whose questions the person at the client may answer. */
+  readonly askInClient: readonly string[];
   readonly toResult: (sessionId: string, outcome: ToolOutcome) => Promise<Fields>;
   /** The text that names the call to its client. */
   readonly signState: (call: HeldCall['call']) => string;
@@ -41,8 +46,6 @@ export type HeldCallsOptions = {
 /** Clients give up after about a minute without progress. */
 const progressEveryMs = 10_000;
 const waitWithoutProgressMs = 45_000;
-const taskTtlMs = 24 * 3_600_000;
-const taskPollMs = 2_000;
 
 export class HeldCalls {
   readonly #options: HeldCallsOptions;
@@ -53,40 +56,52 @@ export class HeldCalls {
 
   async awaitDecision(held: HeldCall): Promise<Fields> {
     const { call, tool, pending, outcome } = held;
-    const inClient = tool.setting.ask === 'in_client';
+    const asked = await this.#read(call.sessionId, call.callId);
+    const { confirmation } = asked ?? {};
+    // It was decided meanwhile.
+    if (asked === undefined || confirmation?.status !== 'pending') return outcome;
     const { era, capabilities } = call.firstRequest;
+    const input = asked.effectiveInput ?? asked.requestedInput;
+    const inClient = isShownWhole(input) && this.#isForClient(tool, confirmation);
     const link = this.#linkTo(pending.confirmationId);
     const way = approvalWayFor(era, capabilities, { hasUrl: link !== undefined, inClient });
     if (way === 'pending') return toPendingResult(pending, this.#checkName());
     if (way === 'task') {
-      call.tellTask(this.#toTask(this.#options.signState(call), { status: 'working' }));
+      call.tellTask(toHeldTask(this.#options.signState(call), asked, { status: 'working' }, 'task'));
       return outcome;
     }
     const question = toElicitation(way, {
       toolName: tool.name,
       pending,
       link,
-      arguments: held.arguments,
+      arguments: input,
       inClient,
     });
     for (;;) {
+      // The answer counts even if the client has the pending result by then.
+      const answered = call.askAll({ approval: question }).then(
+        async (answers): Promise<ApprovalAnswer> => {
+          const answer = readApprovalAnswer(answers['approval'], inClient);
+          if (answer.type === 'decide') await this.#decide(held, confirmation, answer);
+          return answer;
+        },
+        (): ApprovalAnswer => ({ type: 'leave' }),
+      );
+      answered.catch(() => undefined);
       // A decision from elsewhere ends the wait for the answer.
-      const said = await Promise.race([
-        outcome.then((result) => ({ result })),
-        call.askAll({ approval: question }).then(
-          (answers): ApprovalAnswer => readApprovalAnswer(answers['approval'], inClient),
-          (): ApprovalAnswer => ({ type: 'leave' }),
-        ),
-      ]);
-      if ('result' in said) return said.result;
-      switch (said.type) {
+      const said = Promise.race([outcome.then((result) => ({ type: 'ended', result }) as const), answered]);
+      // The request of a modern client ends with the question. A legacy client waits for its result meanwhile.
+      const next = era === 'legacy' ? await keepWaiting(call, said) : await said;
+      switch (next?.type) {
+        case 'ended':
+          return next.result;
         case 'decide':
-          await this.#decide(held, said);
           return outcome;
         case 'leave':
+        case undefined:
           return toPendingResult(pending, this.#checkName());
         case 'wait': {
-          const result = await this.#wait(held);
+          const result = await keepWaiting(call, outcome);
           if (result !== undefined) return result;
           if (era === 'legacy') return toPendingResult(pending, this.#checkName());
         }
@@ -94,32 +109,21 @@ export class HeldCalls {
     }
   }
 
-  /** Waits with progress for as long as the client does. Undefined if it cannot be kept waiting. */
-  async #wait({ call, outcome }: HeldCall): Promise<Fields | undefined> {
-    const client = call.client;
-    const progress = client && progressOf(client);
-    let sent = 0;
-    const { promise: tired, resolve } = Promise.withResolvers<undefined>();
-    const timer =
-      progress === undefined
-        ? setTimeout(() => resolve(undefined), waitWithoutProgressMs)
-        : setInterval(() => {
-            sent += 1;
-            progress({ progress: sent, message: 'Waiting for an approval.' });
-          }, progressEveryMs);
-    timer.unref();
-    try {
-      return await Promise.race([outcome, tired]);
-    } finally {
-      clearInterval(timer);
-    }
+  /** Does the host let the person at the client answer every question about this call? */
+  #isForClient({ setting }: HeldCall['tool'], { asks }: Confirmation): boolean {
+    return mayAnswerInClient(asks, ({ by }, isOfTool) =>
+      isOfTool
+        ? setting.ask === 'in_client'
+        : by.type === 'rule' && this.#options.askInClient.includes(by.name),
+    );
   }
 
   /** Records a decision that the person at the client made. */
-  async #decide({ call, pending }: HeldCall, answer: ApprovalAnswer & { type: 'decide' }): Promise<void> {
-    const { confirmationId } = pending;
-    const asked = (await this.#read(call.sessionId, call.callId))?.confirmation;
-    if (confirmationId === undefined || asked?.confirmationId !== confirmationId) return;
+  async #decide(
+    { call }: HeldCall,
+    { confirmationId, inputDigest, revision }: Confirmation,
+    answer: ApprovalAnswer & { type: 'decide' },
+  ): Promise<void> {
     const { caller, client } = call.firstRequest;
     const name = textOf(client['name']) ?? 'an MCP client';
     const by = caller.principal.userId ?? caller.id;
@@ -130,8 +134,8 @@ export class HeldCalls {
         by: `${by} (in ${name})`,
         ...(answer.reason !== undefined && { reason: answer.reason }),
         // The question showed exactly this input.
-        inputDigest: asked.inputDigest,
-        ...(asked.revision !== undefined && { revision: asked.revision }),
+        inputDigest,
+        ...(revision !== undefined && { revision }),
       });
     } catch (error) {
       // Another person was first. The outcome tells.
@@ -161,10 +165,9 @@ export class HeldCalls {
   async callTool(name: string, params: Fields, client: ClientRequest): Promise<Fields | undefined> {
     if (name !== this.#checkName()) return undefined;
     const callId = textOf(toFields(params['arguments'])['call_id']) ?? '';
-    // The session belongs to the caller, so a caller finds only their own calls.
-    const sessionId = await this.#options.sessions.find(client);
-    const call = await this.#read(sessionId, callId);
-    if (call === undefined)
+    const sessionId = await this.#findSession(callId, client);
+    const call = sessionId === undefined ? undefined : await this.#read(sessionId, callId);
+    if (call === undefined || sessionId === undefined)
       return {
         content: [{ type: 'text', text: JSON.stringify({ error: `There is no call ${callId}.` }) }],
         isError: true,
@@ -174,6 +177,16 @@ export class HeldCalls {
       { type: 'pending', callId, confirmationId: call.confirmation?.confirmationId },
       this.#checkName(),
     );
+  }
+
+  /** Sessions belong to callers, so a caller finds only their own calls. A decision may come after a session has ended. */
+  async #findSession(callId: string, client: ClientRequest): Promise<string | undefined> {
+    const { sessions, ledger } = this.#options;
+    const current = await sessions.find(client);
+    if (callId === '' || (await ledger.journal.readCall(current, callId)) !== undefined) return current;
+    const { rows } = await ledger.queries.findCalls({ idStart: callId, limit: 100 });
+    return rows.find((row) => row.callId === callId && sessions.isOf(row.sessionId, client.caller))
+      ?.sessionId;
   }
 
   async #read(sessionId: string, callId: string): Promise<Call | undefined> {
@@ -193,7 +206,7 @@ export class HeldCalls {
     if (call === undefined) throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task');
     switch (method) {
       case 'tasks/get':
-        return this.#toTask(taskId, await this.#taskStatus(sessionId, call), 'complete');
+        return toHeldTask(taskId, call, await this.#taskStatus(sessionId, call));
       case 'tasks/cancel': {
         const { runtime, release } = this.#options.catalog().use();
         runtime.turn({ sessionId }).cancel(callId, 'The client cancelled the task.');
@@ -209,6 +222,7 @@ export class HeldCalls {
 
   async #taskStatus(sessionId: string, call: Call): Promise<Fields> {
     if (call.settled === undefined) return { status: 'working' };
+    if (isCancelled(call.settled.outcome)) return { status: 'cancelled' };
     try {
       const result = await this.#options.toResult(sessionId, call.settled.outcome);
       return { status: 'completed', result: { resultType: 'complete', ...result } };
@@ -218,17 +232,25 @@ export class HeldCalls {
       return { status: 'failed', error: { code, message, ...(data !== undefined && { data }) } };
     }
   }
+}
 
-  #toTask(taskId: string, status: Fields, resultType = 'task'): Fields {
-    const now = timeText(this.#options.ledger.now());
-    return {
-      resultType,
-      taskId,
-      createdAt: now,
-      lastUpdatedAt: now,
-      ttlMs: taskTtlMs,
-      pollIntervalMs: taskPollMs,
-      ...status,
-    };
+/** Waits with progress for as long as the client does. Undefined if it cannot be kept waiting. */
+async function keepWaiting<Result>(
+  { client }: HeldCall['call'],
+  waiting: Promise<Result>,
+): Promise<Result | undefined> {
+  const progress = client && progressOf(client);
+  const { promise: tired, resolve } = Promise.withResolvers<undefined>();
+  const tell = (): void => progress?.({ progress: 0, message: 'Waiting for an approval.' });
+  tell();
+  const timer =
+    progress === undefined
+      ? setTimeout(() => resolve(undefined), waitWithoutProgressMs)
+      : setInterval(tell, progressEveryMs);
+  timer.unref();
+  try {
+    return await Promise.race([waiting, tired]);
+  } finally {
+    clearInterval(timer);
   }
 }

@@ -34,8 +34,9 @@ const patienceMs = 15 * 60_000;
 export class OpenCall {
   readonly callId: string;
   readonly sessionId: string;
-  readonly digest: string;
   readonly callerId: string;
+  readonly #makeDigest: () => string;
+  #digest: string | undefined;
   #client: ClientRequest | undefined;
   readonly #first: ClientRequest;
   readonly #rounds = new Set<Round>();
@@ -48,15 +49,20 @@ export class OpenCall {
   readonly send: SendToServer;
 
   constructor(
-    call: { readonly callId: string; readonly sessionId: string; readonly digest: string },
+    call: { readonly callId: string; readonly sessionId: string; readonly makeDigest: () => string },
     client: ClientRequest,
     /** Sends to the server of the tool, over the connection of this client. */
     send: SendToServer,
   ) {
     this.send = send;
-    ({ callId: this.callId, sessionId: this.sessionId, digest: this.digest } = call);
+    ({ callId: this.callId, sessionId: this.sessionId, makeDigest: this.#makeDigest } = call);
     this.callerId = client.caller.id;
     this.#first = client;
+  }
+
+  /** Of the request. Most calls end before anything asks for it. */
+  get digest(): string {
+    return (this.#digest ??= this.#makeDigest());
   }
 
   /** Starts the call. Its end is kept until a client has taken it. */

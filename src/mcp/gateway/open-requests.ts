@@ -33,7 +33,11 @@ export class OpenRequests {
     const digest = digestJson([method, asked as JsonValue]); // it came as JSON
     const open = this.#find(client, digest);
     if (open !== undefined) return this.#next(open, client);
-    const call = new OpenCall({ sessionId: place, callId: randomUUID(), digest }, client, send);
+    const call = new OpenCall(
+      { sessionId: place, callId: randomUUID(), makeDigest: () => digest },
+      client,
+      send,
+    );
     this.#open.set(call.callId, call);
     const exchange = call.toExchange(call.signal, () => undefined);
     call.run(send(request, exchange).finally(() => this.#open.delete(call.callId)));

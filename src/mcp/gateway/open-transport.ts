@@ -2,10 +2,11 @@ import type { AuthProvider, Transport } from '@modelcontextprotocol/client';
 import { SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerEntry } from '../config/server-entry.ts';
+import { useLineBuffer } from './line-buffer.ts';
 
 /** Larger answers end the connection. Embedded files are base64, so this is well above any sensible result. */
 const mostBytes = 64 * 1024 * 1024;
-/** On a pipe. The SDK copies the line with every part that arrives, so a longer limit would cost too much time. */
+/** On a pipe. */
 const mostLineBytes = 16 * 1024 * 1024;
 
 /**
@@ -34,6 +35,7 @@ export function openTransport(
         maxBufferSize: mostLineBytes,
         ...(entry.cwd !== undefined && { cwd: entry.cwd }),
       });
+      useLineBuffer(transport, mostLineBytes);
       transport.stderr?.on('data', (chunk: unknown) => {
         for (const line of String(chunk).split('\n')) if (line.trim() !== '') onLogLine(line);
       });

@@ -11,6 +11,7 @@ import { toFields, toFieldsList, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
 import type { OpenRequests } from './open-requests.ts';
+import type { ResourceOwners } from './resource-owners.ts';
 import type { ServerNames } from './server-names.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -40,19 +41,17 @@ export type RelayOptions = {
   readonly knownTools: (upstream: Upstream) => readonly unknown[];
   /** Tools of the gateway itself, after those of the servers. */
   readonly ownTools: readonly unknown[];
+  readonly owners: ResourceOwners;
   /** Requests during which a legacy server may ask a modern client. */
   readonly openRequests: OpenRequests;
   readonly log: (server: string, line: string) => void;
 };
 
-const mayAsk: ReadonlySet<string> = new Set(['prompts/get', 'resources/read', 'completion/complete']);
+/** During others, e.g. a completion, the modern protocol has no questions, and the server gets an error. */
+const mayAsk: ReadonlySet<string> = new Set(['prompts/get', 'resources/read']);
 
 export class Relay {
   readonly #options: RelayOptions;
-  /** Which server listed a resource. */
-  readonly #owners = new Map<string, Upstream>();
-  readonly #templates = new Map<string, Upstream>();
-
   constructor(options: RelayOptions) {
     this.#options = options;
   }
@@ -179,22 +178,15 @@ export class Relay {
           return name === undefined ? [] : [{ ...prompt, name }];
         });
       case 'resources':
-        return toFieldsList(given).filter(({ uri }) => this.#own(this.#owners, upstream, uri));
+        return toFieldsList(given).filter(({ uri }) => this.#isOwned(upstream, uri));
       default:
-        return toFieldsList(given).filter(({ uriTemplate }) =>
-          this.#own(this.#templates, upstream, uriTemplate),
-        );
+        return toFieldsList(given).filter(({ uriTemplate }) => this.#isOwned(upstream, uriTemplate));
     }
   }
 
-  /** The first server in the order of the configuration owns a URI; another cannot take it over. */
-  #own(owners: Map<string, Upstream>, upstream: Upstream, uri: unknown): boolean {
-    if (typeof uri !== 'string') return false;
-    const owner = owners.get(uri);
-    const { upstreams } = this.#options;
-    if (owner !== undefined && upstreams.indexOf(owner) < upstreams.indexOf(upstream)) return false;
-    owners.set(uri, upstream);
-    return true;
+  #isOwned(upstream: Upstream, uri: unknown): boolean {
+    const { owners, upstreams } = this.#options;
+    return typeof uri === 'string' && owners.claim(uri, upstream, upstreams);
   }
 
   #byName(request: RelayedRequest, client: ClientRequest, params: Fields): Promise<Fields> {
@@ -206,11 +198,11 @@ export class Relay {
     return this.#send(upstream, { ...request, params: { ...params, name: found.name } }, client);
   }
 
-  #complete(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+  async #complete(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
     const ref = toFields(request.params?.['ref']);
     const uri = textOf(ref['uri']);
     if (uri !== undefined) {
-      const owner = this.#templates.get(uri) ?? this.#owners.get(uri);
+      const owner = await this.#ownerOf(uri, client);
       return owner === undefined ? this.#tryEach(request, client) : this.#send(owner, request, client);
     }
     const found = this.#options.names.toServer(textOf(ref['name']) ?? '');
@@ -221,10 +213,22 @@ export class Relay {
     return this.#send(upstream, { ...request, params }, client);
   }
 
-  #byUri(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
+  async #byUri(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
     const uri = textOf(request.params?.['uri']) ?? '';
-    const owner = this.#owners.get(uri);
+    const owner = await this.#ownerOf(uri, client);
     return owner === undefined ? this.#tryEach(request, client) : this.#send(owner, request, client);
+  }
+
+  /** A client may name what it listed in an earlier life of the gateway, so the servers list it once more. */
+  async #ownerOf(uri: string, client: ClientRequest): Promise<Upstream | undefined> {
+    const { owners, upstreams } = this.#options;
+    const known = owners.find(uri, upstreams);
+    if (known !== undefined || upstreams.length === 1) return known;
+    for (const method of ['resources/list', 'resources/templates/list']) {
+      const list = lists[method];
+      if (list !== undefined && owners.mustRead(method)) await this.#list({ method }, client, list);
+    }
+    return owners.find(uri, upstreams) ?? owners.findByTemplate(uri, upstreams);
   }
 
   /** Asks the servers with resources in order, until one does not refuse. */

@@ -15,11 +15,13 @@ export type StdioOptions = {
   readonly stdout: Writable;
   /** Unique for this connection. */
   readonly sessionId: string;
+  /** Aborted when the gateway has closed. A client may keep its end open. */
+  readonly closed: AbortSignal;
 };
 
-/** Resolves when the client has closed its end. */
+/** Resolves when the client has closed its end, or the gateway has closed. */
 export async function serveGatewayOverStdio(options: StdioOptions): Promise<void> {
-  const { gateway, caller, stdin, stdout, sessionId } = options;
+  const { gateway, caller, stdin, stdout, sessionId, closed } = options;
   const ended = Promise.withResolvers<void>();
   const opening = Promise.withResolvers<{ info: Fields; capabilities: Fields }>();
   const wire = new StdioServerTransport(stdin, stdout);
@@ -58,6 +60,7 @@ export async function serveGatewayOverStdio(options: StdioOptions): Promise<void
     onclose?.();
     ended.resolve();
   };
+  closed.addEventListener('abort', () => ended.resolve(), { once: true });
   await ended.promise;
   await handle.close();
 }

@@ -49,6 +49,8 @@ export type CatalogOptions = {
   /** Tools that would ask run, and the record says why they would have asked. */
   readonly observe: boolean;
   readonly callTool: (entry: ServerEntry) => CallUpstream;
+  /** Longer text becomes an artifact. Undefined: the default. */
+  readonly textLimit: number | undefined;
   readonly log: (server: string, line: string) => void;
 };
 
@@ -127,6 +129,7 @@ export class ToolCatalog {
     const setting: ToolSetting = Object.hasOwn(entry.tools, listed.name)
       ? (entry.tools[listed.name] ?? {})
       : {};
+    const { textLimit } = this.#options;
     const found = classifyListed(listed, { isTrusted: entry.isTrusted });
     const review = this.#options.reviews?.read(entry, listed) ?? unreviewed(setting, listed, found);
     // The name of an unknown tool only suggests a mode: a declared read would be repeated after a crash.
@@ -140,6 +143,7 @@ export class ToolCatalog {
       idempotencyKey: setting.idempotencyKey,
       callTool: this.#options.callTool(entry),
       traits: { timeoutMs: toolTimeoutMs },
+      ...(textLimit !== undefined && { textLimit }),
     });
     const shown = review.status === 'changed' ? review.approved : listed;
     return { name, server: entry.name, listed, shown, review, setting, tool };

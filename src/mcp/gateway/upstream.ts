@@ -67,6 +67,8 @@ export class Upstream {
   readonly #fetch: typeof fetch;
   readonly #auth: AuthProvider | undefined;
   readonly #open = new Map<Connection, number>();
+  /** Every connection of a transport, also those that are being opened. */
+  readonly #wires = new Set<Wire>();
   #shared: Promise<Connection> | undefined;
   /** Only known after the server was asked. */
   #speaksModern: boolean | undefined;
@@ -203,6 +205,8 @@ export class Upstream {
     this.#closed = true;
     this.#ending.abort();
     await Promise.allSettled([...this.#open.keys()].map((connection) => connection.close()));
+    // Those that still wait for the first answer of the server.
+    await Promise.allSettled([...this.#wires].map((wire) => wire.close()));
   }
 
   async #openShared(): Promise<Connection> {
@@ -302,14 +306,14 @@ export class Upstream {
   #counted(hooks: SessionHooks): SessionHooks {
     return {
       ...hooks,
-      onClose: (connection) => {
+      onClose: (connection, cause) => {
         const since = this.#open.get(connection);
         this.#open.delete(connection);
         if (!this.#closed && !connection.isGivenUp && since !== undefined) {
           if (this.#host.now() - since > healthyMs) this.#state.failures = 0;
-          this.#failed(new Error('The connection ended.'));
+          this.#failed(new Error('The connection ended.', { cause }));
         }
-        hooks.onClose(connection);
+        hooks.onClose(connection, cause);
       },
     };
   }
@@ -322,6 +326,7 @@ export class Upstream {
   }
 
   readonly #openWire: OpenWire = async (era, hooks, onClose) => {
+    if (this.#closed) throw new McpNotSent('The gateway is closing.');
     const { entry } = this;
     const transport = openTransport(entry, {
       auth: this.#auth,
@@ -335,14 +340,23 @@ export class Upstream {
       cancelBy: byStream ? 'stream' : { meta: era === 'modern' ? envelopeOf(this.#host.me, {}) : undefined },
       hooks: {
         ...hooks,
-        onClose,
+        onClose: (cause) => {
+          this.#wires.delete(wire);
+          onClose(cause);
+        },
         onOddity: (what) => {
           this.#state.oddities += 1;
           this.#host.log(entry.name, what);
         },
       },
     });
-    await wire.start();
+    this.#wires.add(wire);
+    try {
+      await wire.start();
+    } catch (error) {
+      this.#wires.delete(wire);
+      throw error;
+    }
     return wire;
   };
 }

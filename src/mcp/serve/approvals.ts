@@ -35,6 +35,12 @@ export type ApprovalQuestion = {
   readonly inClient: boolean;
 };
 
+/** Longer arguments are cut in a question. */
+const mostShown = 2_000;
+
+/** Does a question show the whole input? An answer in the client must not approve what it does not show. */
+export const isShownWhole = (input: unknown): boolean => (JSON.stringify(input) ?? '').length <= mostShown;
+
 /** The question for the person at the client, as `elicitation/create`. The model does not read it. */
 export function toElicitation(
   way: 'elicit_url' | 'elicit_form',
@@ -42,7 +48,7 @@ export function toElicitation(
 ): { readonly method: 'elicitation/create'; readonly params: Fields } {
   const why = pending.waitsFor === undefined ? '' : ` ${pending.waitsFor}`;
   const shown = JSON.stringify(args) ?? '';
-  const input = shown.length > 2_000 ? `${shown.slice(0, 2_000)}…` : shown;
+  const input = shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown;
   const what = `The tool "${toolName}" waits for an approval.${why}\nArguments: ${input}`;
   const id = pending.confirmationId ?? pending.callId;
   if (inClient)

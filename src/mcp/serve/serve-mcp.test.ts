@@ -212,6 +212,23 @@ describe.each(eras)('a client of the %s era', (era) => {
     expect(call?.confirmation).toMatchObject({ by: { name: 'ada at the client' } });
   });
 
+  test('does not decide about input that the question shows only in part', async () => {
+    const { connect, ran, question } = await stage({ decidesInClient: () => 'Ada' });
+    const client = await connect(era, { capabilities: { elicitation: { form: {} } } });
+    const shown: string[] = [];
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      shown.push(params.message);
+      return shown.length > 1 ? { action: 'cancel' } : { action: 'accept', content: { decision: 'approve' } };
+    });
+    const calling = client.callTool({ name: 'delete_all', arguments: { x: 'y'.repeat(3_000) } });
+    const { status } = await question();
+    while (shown.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(shown[0]).toContain('Accepting does not approve the call.');
+    expect(status).toBe('pending');
+    expect(ran).toEqual([]);
+    calling.catch(() => undefined); // it ends with the connection
+  });
+
   test('gets the recorded result if it repeats the id of a call', async () => {
     const { connect, approve, ran } = await stage();
     const client = await connect(era);

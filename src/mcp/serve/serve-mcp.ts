@@ -37,10 +37,16 @@ export type ServeMcpOptions = {
   /** The console of this runtime. Held calls then come with a link to their question. */
   readonly consoleUrl?: string | URL;
   /**
-   * Lets the person at the client decide about held calls of a tool: the person's name. Default: undefined for every
-   * tool, so the client shows the question, and the decision comes from elsewhere.
+   * Lets the person at the client decide about held calls of a tool: the person's name. `rules` are the ids of the rules
+   * that ask; it is empty if only the tool's mode asks. Default: undefined for every tool, so the client shows the
+   * question, and the decision comes from elsewhere. It is not asked about rules that name their approvers, stages of
+   * workflows, possible repeats, and arguments that are too long to be shown whole.
    */
-  readonly decidesInClient?: (toolName: string, peer: McpPeer) => string | undefined;
+  readonly decidesInClient?: (
+    toolName: string,
+    peer: McpPeer,
+    rules: readonly string[],
+  ) => string | undefined;
   /** Larger files of results become a link, in bytes. Default: 4 MiB. */
   readonly mediaLimit?: number;
 };
@@ -151,7 +157,7 @@ function buildServer(
       consoleUrl === undefined
         ? undefined
         : new URL(`/confirmations/${encodeURIComponent(confirmationId)}`, consoleUrl).href,
-    decidesInClient: (toolName) => decidesInClient?.(toolName, peer),
+    decidesInClient: (toolName, rules) => decidesInClient?.(toolName, peer, rules),
   };
   const face = new RuntimeServer(
     runtime,

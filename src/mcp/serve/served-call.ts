@@ -18,7 +18,15 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { toCallToolResult } from '../tools/to-call-tool-result.ts';
 import type { ApprovalAnswer } from './approvals.ts';
-import { approvalWayFor, readApprovalAnswer, toElicitation, toPendingResult } from './approvals.ts';
+import {
+  approvalWayFor,
+  isShownWhole,
+  readApprovalAnswer,
+  toElicitation,
+  toPendingResult,
+} from './approvals.ts';
+import { mayAnswerInClient } from './may-answer-in-client.ts';
+import { isCancelled, taskTtlMs, toHeldTask } from './held-task.ts';
 import type { McpEra } from './mcp-fetch.ts';
 
 export type Fields = Record<string, unknown>;
@@ -50,8 +58,8 @@ export type Serving = {
   readonly checkTool: string;
   readonly mediaLimit: number | undefined;
   readonly linkTo: (confirmationId: string) => string | undefined;
-  /** The name of the person who decides in the client about this tool. Undefined: the client does not decide. */
-  readonly decidesInClient: (toolName: string) => string | undefined;
+  /** The name of the person who decides in the client about these questions. Undefined: the client does not decide. */
+  readonly decidesInClient: (toolName: string, rules: readonly string[]) => string | undefined;
 };
 
 /** A request with what its client declared. */
@@ -67,8 +75,6 @@ type Held = {
 /** Clients give up after about a minute without progress. */
 const progressEveryMs = 10_000;
 const patienceMs = 45_000;
-const taskTtlMs = 24 * 3_600_000;
-const taskPollMs = 2_000;
 
 export async function serveCall(serving: Serving, params: Fields, asked: Asked): Promise<Fields> {
   const { runtime, sessionId, principal } = serving;
@@ -118,16 +124,20 @@ async function awaitDecision(
 ): Promise<Fields> {
   const { era, checkTool } = serving;
   const { pending, outcome, toolName } = held;
-  const by = serving.decidesInClient(toolName);
-  const link = serving.linkTo(pending.confirmationId ?? '');
-  const way = approvalWayFor(era, capabilities, { hasUrl: link !== undefined, inClient: by !== undefined });
-  if (way === 'pending') return toPendingResult(pending, checkTool);
-  if (way === 'task') return toTask(await mint(serving, ctx, held, null), { status: 'working' }, 'task');
   const call = await readCall(serving, pending.callId);
   const { confirmation } = call ?? {};
   // It was decided meanwhile.
-  if (confirmation?.status !== 'pending') return outcome;
-  const { confirmationId, inputDigest, revision } = confirmation;
+  if (call === undefined || confirmation?.status !== 'pending') return outcome;
+  const { confirmationId, inputDigest, revision, asks } = confirmation;
+  const input = call.effectiveInput ?? call.requestedInput;
+  const rules = asks.flatMap(({ by: { type, name } }) => (type === 'rule' ? [name] : []));
+  const isForClient = isShownWhole(input) && mayAnswerInClient(asks, () => true);
+  const by = isForClient ? serving.decidesInClient(toolName, rules) : undefined;
+  const link = serving.linkTo(confirmationId);
+  const way = approvalWayFor(era, capabilities, { hasUrl: link !== undefined, inClient: by !== undefined });
+  if (way === 'pending') return toPendingResult(pending, checkTool);
+  if (way === 'task')
+    return toHeldTask(await mint(serving, ctx, held, null), call, { status: 'working' }, 'task');
   const question: ShownQuestion = {
     confirmationId,
     inputDigest,
@@ -137,12 +147,20 @@ async function awaitDecision(
     toolName,
     pending,
     link,
-    arguments: call?.effectiveInput ?? {},
+    arguments: input,
     inClient: by !== undefined,
   });
-  const said = await askClient(era, ctx, elicitation, state, outcome, by !== undefined);
-  switch (said.type) {
+  // A modern client answers the question of its state, a legacy one the question that was just asked.
+  const answered = askClient(era, ctx, elicitation, state, outcome, by !== undefined).then(async (said) => {
+    if (said.type === 'decide' && by !== undefined)
+      await decide(serving, said, by, state?.question ?? question);
+    return said;
+  });
+  answered.catch(() => undefined); // the client may have the pending result by then
+  const said = await waitFor(answered, report);
+  switch (said?.type) {
     case 'ended':
+    case 'decide':
       return outcome;
     case 'unasked':
       return {
@@ -150,11 +168,8 @@ async function awaitDecision(
         inputRequests: { approval: elicitation },
         requestState: await mint(serving, ctx, held, question),
       };
-    case 'decide':
-      // A modern client answers the question of its state, a legacy one the question that was just asked.
-      if (by !== undefined) await decide(serving, said, by, state?.question ?? question);
-      return outcome;
     case 'leave':
+    case undefined:
       return toPendingResult(pending, checkTool);
     case 'wait': {
       const result = await waitFor(outcome, report);
@@ -218,14 +233,17 @@ async function decide(
 }
 
 /** Waits for as long as the client does. Undefined if it cannot be kept waiting. */
-async function waitFor(outcome: Promise<Fields>, report: Report | undefined): Promise<Fields | undefined> {
+async function waitFor<Result>(
+  waiting: Promise<Result>,
+  report: Report | undefined,
+): Promise<Result | undefined> {
   const { promise: tired, resolve } = Promise.withResolvers<undefined>();
   const timer =
     report === undefined
       ? setTimeout(() => resolve(undefined), patienceMs)
       : setInterval(() => report('Waiting for an approval.'), progressEveryMs);
   try {
-    return await Promise.race([outcome, tired]);
+    return await Promise.race([waiting, tired]);
   } finally {
     clearInterval(timer);
   }
@@ -257,28 +275,16 @@ export async function serveTask(
   const call = state === undefined ? undefined : await readCall(serving, state.callId);
   if (call === undefined) throw new ProtocolError(invalidParams, 'Unknown task');
   if (method === 'tasks/get') {
-    if (call.settled === undefined) return toTask(taskId, { status: 'working' });
+    if (call.settled === undefined) return toHeldTask(taskId, call, { status: 'working' });
+    if (isCancelled(call.settled.outcome)) return toHeldTask(taskId, call, { status: 'cancelled' });
     const result = await toResult(serving, call.settled.outcome);
-    return toTask(taskId, { status: 'completed', result: { resultType: 'complete', ...result } });
+    return toHeldTask(taskId, call, { status: 'completed', result: { resultType: 'complete', ...result } });
   }
   if (method === 'tasks/cancel')
     serving.runtime
       .turn({ sessionId: serving.sessionId })
       .cancel(call.callId, 'The client cancelled the task.');
   return {};
-}
-
-function toTask(taskId: string, status: Fields, resultType = 'complete'): Fields {
-  const now = new Date().toISOString();
-  return {
-    resultType,
-    taskId,
-    createdAt: now,
-    lastUpdatedAt: now,
-    ttlMs: taskTtlMs,
-    pollIntervalMs: taskPollMs,
-    ...status,
-  };
 }
 
 const readCall = async ({ runtime, sessionId }: Serving, callId: string): Promise<Call | undefined> =>

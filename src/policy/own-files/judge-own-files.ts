@@ -23,7 +23,14 @@ import type { Relation } from './relate-path.ts';
 import { readParts, relatePath, relateTail } from './relate-path.ts';
 import { Inodes } from './own-file-inodes.ts';
 
-export type JudgedCall = {
+/** The tool of a call, as far as it matters here. */
+export type JudgedTool = {
+  readonly name: string;
+  readonly mode: ToolMode;
+  readonly resources?: ToolResources | undefined;
+};
+
+type JudgedCall = {
   readonly toolName: string;
   readonly mode: ToolMode;
   readonly input: JsonObject;
@@ -38,26 +45,36 @@ export type OwnFileBreach =
   | { readonly type: 'too_many_paths' };
 
 /** Runs in steps, because a call may name a thousand paths. Undefined if nothing in the call can be a path. */
-export type JudgeOwnFiles = (call: JudgedCall) => Steps<OwnFileBreach | undefined> | undefined;
+export type JudgeOwnFiles = (
+  tool: JudgedTool,
+  input: JsonObject,
+) => Steps<OwnFileBreach | undefined> | undefined;
 
 const mostBases = 16;
 
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
 const isPlainText = /^[\x00-\x7f]*$/;
 
+/** ASCII without capitals: folding changes nothing in it. */
+// oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
+const smallLetters = /^[\x00-@[-\x7f]*$/;
+
 /** Locates the own files once. After that, a call is judged by the paths it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
   const placed = files.map((file) => locateOwnFile(file, world.realPath));
   const starts = [...new Set(placed.flatMap(({ paths }) => paths.map(({ names: [name = ''] }) => name)))];
+  const shortest = Math.min(...starts.map(({ length }) => length));
   const holdsOwnName = (text: string): boolean => {
-    const folded = (isPlainText.test(text) ? text : text.normalize('NFKC')).toLowerCase();
+    // Most texts are short. Normalizing may make another one longer.
+    if (text.length < shortest && isPlainText.test(text)) return false;
+    const folded = smallLetters.test(text) ? text : text.normalize('NFKC').toLowerCase();
     for (const start of starts) if (folded.includes(start)) return true;
     return false;
   };
   const look = { holdsOwnName, roles: new Map<string, boolean>() };
-  return (call) => {
-    if (placed.length === 0 || !mayNamePaths(call.input, look)) return undefined;
-    return judge(call, placed, world, holdsOwnName);
+  return ({ name: toolName, mode, resources }, input) => {
+    if (placed.length === 0 || !mayNamePaths(input, look)) return undefined;
+    return judge({ toolName, mode, input, resources }, placed, world, holdsOwnName);
   };
 }
 

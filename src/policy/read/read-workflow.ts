@@ -149,7 +149,7 @@ function refuseDuplicates(stages: readonly (ReadStage | undefined)[]): readonly 
   for (const stage of stages) {
     if (stage?.id === undefined) continue;
     if (known.has(stage.id.text))
-      stage.id.at.refuse(`id ${quote(stage.id.text)} is a duplicate: every stage needs an id of its own.`);
+      stage.id.at.refuse(`id ${quote(stage.id.text)} is a duplicate: every stage needs a unique id.`);
     known.add(stage.id.text);
   }
   return [...known];

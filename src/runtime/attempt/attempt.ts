@@ -8,6 +8,7 @@
  * 3. Anything that a body does after it lost the race goes to `comesLate`, once.
  */
 import type { Awaitable } from '../../base/json.ts';
+import { Later } from '../../base/later.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
@@ -74,30 +75,25 @@ function promiseOf(returned: PromiseLike<unknown>): Promise<unknown> {
   }
 }
 
-class Race<Judged> {
+class Race<Judged> extends Later<Judged> {
   readonly #attempt: RunningAttempt<Judged>;
-  #reply: PromiseWithResolvers<Judged> | undefined = Promise.withResolvers<Judged>();
+  #isDecided = false;
   #body: Promise<void> | undefined;
   #deadline: DeadlineWatch | undefined;
-  #idle: DeadlineWatch | undefined;
-  #grace: DeadlineWatch | undefined;
+  /** Few attempts have these: they take no room until they are set. */
+  declare private idle: DeadlineWatch | undefined;
+  declare private grace: DeadlineWatch | undefined;
 
   constructor(attempt: RunningAttempt<Judged>) {
+    super();
     this.#attempt = attempt;
   }
 
-  run(returned: PromiseLike<unknown>): Promise<Judged> {
+  run(returned: PromiseLike<unknown>): this {
     const { live, context, startedAtMs, budgetMs } = this.#attempt;
     const { engine, signals, tool } = live;
-    const { promise } = this.#reply as PromiseWithResolvers<Judged>; // no end yet
-    // A body may have worked for a while before its first wait.
-    const leftMs = Math.max(0, startedAtMs + budgetMs - engine.clock.monotonicMs());
-    this.#deadline = engine.deadlines.watch(leftMs, this);
-    const { idleTimeoutMs } = tool;
-    if (idleTimeoutMs !== undefined) {
-      this.#idle = engine.deadlines.watch(idleTimeoutMs, () => this.#timeOut(true));
-      context.onProgress = () => this.#idle?.move(idleTimeoutMs);
-    }
+    this.#deadline = engine.deadlines.watchUntil(startedAtMs + budgetMs, this);
+    if (tool.idleTimeoutMs !== undefined) this.#watchProgress(context, tool.idleTimeoutMs);
     signals.running = this;
     this.#body = promiseOf(returned).then(
       (value) => this.#end({ type: 'returned', value }),
@@ -105,46 +101,52 @@ class Race<Judged> {
     );
     // Cancelled between its intent and its first step: the body must still see the aborted signal.
     if (signals.cancelled !== undefined) this.cancel();
-    return promise;
+    return this;
   }
 
-  /** Decides the race. Undefined if it was decided before. */
-  #decide(): PromiseWithResolvers<Judged> | undefined {
-    const reply = this.#reply;
+  #watchProgress(context: BodyContext, idleTimeoutMs: number): void {
+    this.idle = this.#attempt.live.engine.deadlines.watch(idleTimeoutMs, () => this.#timeOut(true));
+    context.onProgress = () => this.idle?.move(idleTimeoutMs);
+  }
+
+  /** Decides the race. False if it was decided before. */
+  #decide(): boolean {
+    if (this.#isDecided) return false;
     const { live, context } = this.#attempt;
-    this.#reply = undefined;
+    this.#isDecided = true;
     context.over = true;
-    context.onProgress = undefined;
+    if (context.onProgress !== undefined) context.onProgress = undefined;
     live.signals.running = undefined;
     this.#deadline?.stop();
-    this.#idle?.stop();
-    this.#grace?.stop();
-    return reply;
+    this.idle?.stop();
+    this.grace?.stop();
+    return true;
   }
 
-  #tell(reply: PromiseWithResolvers<Judged> | undefined, end: AttemptEnd): void {
+  #judge(end: AttemptEnd): void {
+    let judged: Awaitable<Judged>;
     try {
-      reply?.resolve(this.#attempt.judge(end));
+      judged = this.#attempt.judge(end);
     } catch (error) {
-      reply?.reject(error);
+      return this.reject(error);
     }
+    this.resolve(judged);
   }
 
   #end(end: BodyEnd): void {
     const { live, startedAtMs, budgetMs } = this.#attempt;
     const elapsedMs = live.engine.clock.monotonicMs() - startedAtMs;
-    const isFirst = this.#reply !== undefined;
-    if (isFirst && elapsedMs <= budgetMs) return this.#tell(this.#decide(), end);
-    if (isFirst) this.#tell(this.#decide(), { type: 'timed_out', idle: false });
+    const isFirst = this.#decide();
+    if (isFirst && elapsedMs <= budgetMs) return this.#judge(end);
+    if (isFirst) this.#judge({ type: 'timed_out', idle: false });
     this.#attempt.comesLate(end, elapsedMs);
   }
 
   #timeOut(idle: boolean): void {
-    if (this.#reply === undefined) return;
-    const reply = this.#decide();
+    if (!this.#decide()) return;
     this.#attempt.context.abort(new DOMException('The tool ran out of time.', 'TimeoutError'));
     this.#outlive();
-    this.#tell(reply, { type: 'timed_out', idle });
+    this.#judge({ type: 'timed_out', idle });
   }
 
   onDeadline(): void {
@@ -155,11 +157,10 @@ class Race<Judged> {
     const { live, context } = this.#attempt;
     const reason = live.signals.cancelled ?? 'cancelled';
     context.abort(new DOMException(reason, 'AbortError'));
-    this.#grace = live.engine.deadlines.watch(live.engine.cancelGraceMs, () => {
-      if (this.#reply === undefined) return;
-      const reply = this.#decide();
+    this.grace = live.engine.deadlines.watch(live.engine.cancelGraceMs, () => {
+      if (!this.#decide()) return;
       this.#outlive();
-      this.#tell(reply, { type: 'cancelled', reason });
+      this.#judge({ type: 'cancelled', reason });
     });
   }
 

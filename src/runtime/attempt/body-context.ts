@@ -1,5 +1,6 @@
 /**
- * The context of a body. Properties are created on first use, because most bodies use none. Its functions may
+ * The context of a body. Properties are created on first use, because most bodies use none; until then some are on the
+ * prototype. Its functions may
  * be destructured, as `run(args, { signal, log })` does.
  */
 import { QuittanceError } from '../../base/error.ts';
@@ -9,6 +10,7 @@ import type { LogLine } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Attachment, Principal, ToolContext } from '../../tool/tool-context.ts';
 import type { PreviewedOperation } from '../../tool/preview.ts';
+import { traceparentOf } from '../state/caller-trace.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { clean, cleanObject } from '../input/clean.ts';
 import { operationFor } from '../state/recall-snapshot.ts';
@@ -29,12 +31,17 @@ export class BodyContext implements ToolContext {
   #aborted: Error | undefined;
   /** Set once the attempt is over: later output of the body no longer belongs to it. */
   over = false;
-  onProgress: (() => void) | undefined;
-  partial: JsonObject | undefined;
-  chargedMicros: number | undefined;
-  lines: readonly LogLine[] = nothing;
-  targets: readonly string[] = nothing;
-  attachments: readonly NamedAttachment[] = nothing;
+  declare onProgress: (() => void) | undefined;
+  declare partial: JsonObject | undefined;
+  declare chargedMicros: number | undefined;
+  declare lines: readonly LogLine[];
+  declare targets: readonly string[];
+  declare attachments: readonly NamedAttachment[];
+
+  static {
+    const unset: Partial<BodyContext> = { lines: nothing, targets: nothing, attachments: nothing };
+    Object.assign(this.prototype, unset);
+  }
 
   constructor(live: ReadyCall, attempt: number, toolKey: string | undefined) {
     this.#live = live;
@@ -59,7 +66,7 @@ export class BodyContext implements ToolContext {
   }
 
   get traceparent(): string | undefined {
-    return this.#live.journal.observer?.attemptTraceparent ?? this.#live.traceparent;
+    return this.#live.journal.observer?.attemptTraceparent ?? traceparentOf(this.#live);
   }
 
   get approved(): PreviewedOperation | undefined {

@@ -31,7 +31,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
   if (misused !== undefined)
     return {
       code: 'tool.execution_error',
-      message: 'The tool is not set up as it must be, so it could not go on.',
+      message: 'The tool is not configured correctly, so it could not continue.',
       retryable: false,
       extras: { exception_type: 'QuittanceError', developer: misused },
       traceback: stackOf(thrown),

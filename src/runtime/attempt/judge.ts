@@ -1,5 +1,6 @@
 /** Judges the result of a body. The result is one outcome and the exact content for the model. */
 import { withoutAdvice } from '../../base/json-exotic.ts';
+import { copyJson, JsonCopying } from '../../base/json-copy.ts';
 import { formatPath, freezeJson, toJson } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { attachedFilesToExtra } from '../../call/attached-files.ts';
@@ -16,6 +17,7 @@ import { aside } from '../state/aside.ts';
 import { classifyThrown } from './classify-thrown.ts';
 import { repeatOf } from '../gates/doubt.ts';
 import { judgeRecorded } from './judge-recorded.ts';
+import type { RecordedEnd } from './recorded-end.ts';
 import { recordedEndOf } from './recorded-end.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
 import { fail, keepFilesLeft, succeed } from './judgement.ts';
@@ -32,8 +34,16 @@ export function judgeEnd(
   facts: AttemptFacts,
 ): Judgement | Promise<Judgement> {
   const recorded = recordedEndOf(facts.context);
-  if (recorded === undefined) return judge(live, end, facts);
-  return judgeRecorded(
+  return recorded === undefined ? judge(live, end, facts) : judgeAgain(live, recorded, end, facts);
+}
+
+const judgeAgain = (
+  live: ReadyCall,
+  recorded: RecordedEnd,
+  end: AttemptEnd,
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> =>
+  judgeRecorded(
     live,
     recorded,
     end,
@@ -41,7 +51,6 @@ export function judgeEnd(
     (left, exact) => judge(live, left, exact),
     (exact, retryable) => timedOut(live, exact, retryable),
   );
-}
 
 function judge(live: ReadyCall, end: AttemptEnd, facts: AttemptFacts): Judgement | Promise<Judgement> {
   switch (end.type) {
@@ -59,20 +68,26 @@ function judge(live: ReadyCall, end: AttemptEnd, facts: AttemptFacts): Judgement
 /** Stays synchronous while the checks do: most have nothing to wait for. */
 function judgeOutput(live: ReadyCall, value: unknown, facts: AttemptFacts): Judgement | Promise<Judgement> {
   const { engine, tool } = live;
-  const read = toJson(value);
-  if (!read.ok)
-    return unusable(
-      live,
-      facts,
-      `returned something JSON cannot hold at ${formatPath(read.path)}: ${withoutAdvice(read.problem)}`,
-      undefined,
-      read.problem,
-    );
-  const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, read.value);
-  if (isPromiseLike(verdict)) return judgeSlowly(live, value, read.value, facts);
-  if (!verdict.ok) return reported(live, value, read.value, verdict, facts);
-  if (tool.output === undefined) return conclude(live, read.value, isToolMadeResult(value), facts);
-  return judgeSchema(live, value, read.value, facts);
+  const copied = copyJson(value, false);
+  if (copied instanceof JsonCopying) return unreadable(live, copied, facts);
+  const json = copied ?? null;
+  const verdict = runSuccessCheck(tool.successCheck ?? engine.successCheck, tool.name, json);
+  if (isPromiseLike(verdict)) return judgeSlowly(live, value, json, facts);
+  if (!verdict.ok) return reported(live, value, json, verdict, facts);
+  if (tool.output === undefined) return conclude(live, json, isToolMadeResult(value), facts);
+  return judgeSchema(live, value, json, facts);
+}
+
+function unreadable(live: ReadyCall, copied: JsonCopying, facts: AttemptFacts): Promise<Judgement> {
+  const { path = [], problem = '' } = copied;
+  const where = formatPath(path.reverse());
+  return unusable(
+    live,
+    facts,
+    `returned something JSON cannot hold at ${where}: ${withoutAdvice(problem)}`,
+    undefined,
+    problem,
+  );
 }
 
 async function judgeSlowly(

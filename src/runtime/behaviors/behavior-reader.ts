@@ -51,6 +51,7 @@ export class BehaviorReader {
   #trouble = 0;
   /** The error that stops it, once the host has the report. */
   #stuck: unknown;
+  readonly #opened = Promise.withResolvers<void>();
   #running: Promise<void> | undefined;
   #waiters: { readonly position: number; readonly resolve: () => void }[] = [];
 
@@ -60,6 +61,11 @@ export class BehaviorReader {
     this.#registration = registration;
     this.#cursor =
       registration.kind === 'durable' ? new HeldCursor(host.engine, registration.name) : undefined;
+  }
+
+  /** Resolves once a position is stored. Also if the ledger fails: a failing ledger must not block calls here. */
+  get opened(): Promise<void> {
+    return this.#opened.promise;
   }
 
   /**
@@ -114,10 +120,12 @@ export class BehaviorReader {
         await this.#read();
       } catch (error) {
         if (isClosed(error)) break;
+        this.#opened.resolve();
         // Nothing is lost by trying again: the position has not moved.
         await this.#noteTrouble(error);
         await pause(engine.clock, Math.min(longestTroubleMs, lookAgainMs * 2 ** this.#trouble++), signal);
       }
+    this.#opened.resolve();
     await this.#letGo();
   }
 
@@ -136,7 +144,7 @@ export class BehaviorReader {
     this.#stuck = cause;
     this.#wakeWaiters();
     if (known === why) return;
-    const message = `Behavior "${name}" is stuck after position ${position} and hears nothing that came later: ${why}`;
+    const message = `Behavior "${name}" is stuck after position ${position} and receives no later events: ${why}`;
     try {
       this.#host.engine.onTrouble({
         type: 'behavior.stuck',
@@ -153,11 +161,16 @@ export class BehaviorReader {
   /** Determines the position to continue from. Returns false once it has to stop. */
   async #begin(startAfter: number): Promise<boolean> {
     if (this.#cursor === undefined) {
+      this.#opened.resolve();
       this.#wake(this.#position ?? startAfter);
       return true;
     }
     // If its cursor was deleted meanwhile, it continues from its current position.
-    const position = await this.#cursor.take(this.#position ?? startAfter, this.#stop.signal);
+    const position = await this.#cursor.take(
+      this.#position ?? startAfter,
+      this.#stop.signal,
+      this.#opened.resolve,
+    );
     if (position !== undefined) this.#wake(position);
     this.#mayRepeat ||= this.#cursor.tookOver || this.#isDelivering;
     return position !== undefined;
@@ -182,16 +195,23 @@ export class BehaviorReader {
       const position = this.#position ?? 0;
       const entries = await feed.read(position, batchSize);
       if (entries.length === 0) {
-        await this.#cursor?.keep(position);
+        await this.#cursor?.rest(position);
         if (this.#cursor?.isLost === true) return;
         await unlessAborted(engine.ledger.entries.whenAppended(position, signal), signal);
         continue;
       }
       for (const entry of entries) {
         if (signal.aborted) return;
-        if (!(await this.#hear(entry))) return;
+        if (!this.#concerns(entry)) this.#reach(entry.position);
+        else if (!(await this.#hear(entry))) return;
       }
     }
+  }
+
+  /** Most entries concern few behaviors. The others do not even have their events decoded. */
+  #concerns({ types }: FeedEntry): boolean {
+    const wanted = this.#registration.types;
+    return types.some((type) => wanted.has(type) || type === 'retry.requested');
   }
 
   /** Returns false if it lost its position or has to stop. */
@@ -199,6 +219,7 @@ export class BehaviorReader {
     const { signal } = this.#stop;
     const handled: Handled['events'][number][] = [];
     let heard = false;
+    let isLookedAt = false;
     let ended: number | undefined;
     for (const event of entry.events) {
       // Handlers of this version cannot use event types of a newer one.
@@ -206,13 +227,15 @@ export class BehaviorReader {
       for (const delivery of await this.#deliveriesOf(event, entry.depth)) {
         // A redelivery may not be due yet when the wait is aborted.
         if (signal.aborted) return false;
-        if (!heard) ended = await this.#cursor?.poisonedBy(entry.position);
+        if (!isLookedAt) ended = await this.#cursor?.poisonedBy(entry.position);
+        isLookedAt = true;
         if (this.#cursor?.isLost === true) return false;
-        heard = true;
         this.#isDelivering = true;
-        handled.push(
-          ...(ended === undefined ? await this.#deliver(delivery) : [this.#giveUp(delivery, ended)]),
-        );
+        const answer = ended === undefined ? await this.#deliver(delivery) : [this.#giveUp(delivery, ended)];
+        if (answer !== undefined) {
+          heard = true;
+          handled.push(...answer);
+        }
         // An aborted handler may not have done its work, so the next reader gets the event again.
         if (signal.aborted) return false;
       }
@@ -241,11 +264,12 @@ export class BehaviorReader {
     return deliveries;
   }
 
-  async #deliver(delivery: Delivery): Promise<Handled['events']> {
+  /** Undefined if the filter of the behavior leaves the event out. */
+  async #deliver(delivery: Delivery): Promise<Handled['events'] | undefined> {
     const { engine } = this.#host;
     const registration = this.#registration;
     try {
-      if (!registration.matches(delivery.event)) return [];
+      if (!registration.matches(delivery.event)) return undefined;
     } catch (error) {
       return [failure(engine, registration, delivery, error, false)];
     }

@@ -3,16 +3,19 @@
  *
  * 1. Only the holder moves it. A reader that lost it finds out with its next move.
  * 2. It moves in the commit that stores the emitted events. Without emitted events it moves soon: while the
- *    ledger writes one move, the next one covers everything read meanwhile.
+ *    ledger writes one move, the next one covers everything read meanwhile. The position of entries that no handler
+ *    got is stored within a second, because a move for each would slow down all calls.
  * 3. A handler may end its process. So a reader that takes the cursor over from a dead process records each
  *    entry before it delivers it. The holder's name then tells which entry, and how many processes delivered
  *    it. An entry that ended three processes in a row is no longer delivered.
  */
+import type { Timer } from '../../base/clock.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import type { Engine } from '../state/engine.ts';
 import { pause } from './pause.ts';
 
 const lookAgainMs = 1_000;
+const restMs = 1_000;
 /** The first of the three left no record: the entry was not suspected yet. */
 const mostRecorded = 2;
 /**
@@ -46,6 +49,9 @@ export class HeldCursor {
   #moving: Promise<void> | undefined;
   #isLost = true;
   #tookOver = false;
+  /** The position of entries that no handler got, and the timer that stores it. */
+  #readTo = 0;
+  #rest: Timer | undefined;
 
   constructor(engine: Engine, name: string) {
     this.#engine = engine;
@@ -64,8 +70,11 @@ export class HeldCursor {
     return this.#tookOver;
   }
 
-  /** The position, once this reader holds it. Undefined if aborted. */
-  async take(startAfter: number, signal: AbortSignal): Promise<number | undefined> {
+  /**
+   * The position, once this reader holds it. Undefined if aborted. `onStored`: the ledger has a position, whichever
+   * reader holds it.
+   */
+  async take(startAfter: number, signal: AbortSignal, onStored: () => void): Promise<number | undefined> {
     const { ledger, clock } = this.#engine;
     const name = this.#name;
     const holder = this.#holder;
@@ -78,6 +87,7 @@ export class HeldCursor {
         (await ledger.owners.statusOf(known.ownerId)) === 'gone';
       const instead = isGone || isLeft(known?.holder) ? known?.holder : undefined;
       const cursor = await ledger.cursors.take({ name, holder, instead, startAfter });
+      onStored();
       if (cursor.holder === holder) {
         this.#kept = cursor.position;
         this.#toKeep = cursor.position;
@@ -143,8 +153,22 @@ export class HeldCursor {
     await this.#moving;
   }
 
+  /** Nothing more to read. Resolves once the ledger has stored what handlers got. */
+  async rest(position: number): Promise<void> {
+    if (this.#toKeep > this.#kept) return this.keep(position);
+    this.#readTo = position;
+    if (this.#rest !== undefined || position <= this.#kept || this.#isLost) return;
+    this.#rest = this.#engine.clock.startTimer(() => {
+      this.#rest = undefined;
+      this.note(this.#readTo);
+    }, restMs);
+    this.#rest.keepAlive(false);
+  }
+
   /** Releases it for the next reader, which learns from a mark if this one stopped in the middle of a delivery. */
   async letGo(position: number, isDelivering: boolean): Promise<void> {
+    this.#rest?.stop();
+    this.#rest = undefined;
     try {
       await this.keep(position);
       const { cursors } = this.#engine.ledger;

@@ -26,7 +26,7 @@ const keys = ['name', 'on', 'where', 'ephemeral', 'retries', 'from', 'timeoutMs'
 export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): Registration {
   if (typeof spec !== 'object' || spec === null)
     refuse(
-      'runtime.events.on takes what to hear and what to do, e.g. on({ name: "alert", on: "tool.responded" }, (event) => …).',
+      'runtime.events.on takes the events and a handler, e.g. on({ name: "alert", on: "tool.responded" }, (event) => …).',
     );
   const { name, on, where, ephemeral = false, retries = false, from = 'now', timeoutMs, principal } = spec;
   if (typeof name !== 'string' || name === '' || name.length > 200 || !name.isWellFormed())
@@ -53,7 +53,7 @@ export function readRegistration(spec: BehaviorSpec, handler: BehaviorHandler): 
     refuse(`${where_}: only a durable behavior has a position, so only one can begin at the start.`);
   if (retries && ephemeral)
     refuse(
-      `${where_}: a behavior with retries runs in the process that makes the call and keeps no position of its own; leave ephemeral out.`,
+      `${where_}: a behavior with retries runs in the process that makes the call and stores no position; omit ephemeral.`,
     );
   if (timeoutMs !== undefined && !(Number.isSafeInteger(timeoutMs) && timeoutMs >= 1))
     refuse(`${where_}: timeoutMs must be a whole number of at least 1, found ${String(timeoutMs)}.`);

@@ -275,7 +275,7 @@ class Emissions implements BehaviorContext {
 
   #tryCallAgain(forEvent: string, attempt: number | undefined, notBefore: number | undefined): void {
     const { event } = this.#delivery;
-    if (event.id !== forEvent) throw this.#mistake('it can only have the call tried again that it hears of.');
+    if (event.id !== forEvent) throw this.#mistake('it can only retry the call of its event.');
     const next = 'attempt' in event && typeof event.attempt === 'number' ? event.attempt + 1 : undefined;
     if (attempt !== undefined && attempt !== next)
       throw this.#mistake(`the next attempt is number ${String(next)}, not ${String(attempt)}.`);

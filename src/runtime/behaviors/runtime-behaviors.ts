@@ -65,7 +65,11 @@ export class RuntimeBehaviors implements Behaviors {
     }
     const reader = new BehaviorReader(host, this.#feed, registration);
     this.#readers.set(name, reader);
-    reader.start(this.#leaving.get(name));
+    const before = this.#leaving.get(name);
+    reader.start(before);
+    // A reader that replaces another one continues from a stored position.
+    if (registration.kind === 'durable' && before === undefined)
+      this.#engine.appendGate.closeUntil(reader.opened);
     return {
       name,
       off: () => this.#remove(registration, reader),

@@ -38,9 +38,10 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
   readonly deadlineLifted: boolean;
   readonly #conclude: Conclude;
   startedAtMs: number;
-  #late: { readonly end: BodyEnd; readonly elapsedMs: number }[] | undefined;
+  /** Few attempts have these: they take no room until they are set. */
+  declare private late: { readonly end: BodyEnd; readonly elapsedMs: number }[] | undefined;
+  declare private abandoned: true | undefined;
   #isOver = false;
-  #abandoned = false;
 
   constructor(live: StartedCall, terms: AttemptTerms, deadlineLifted: boolean, conclude: Conclude) {
     this.live = live;
@@ -96,7 +97,7 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
       watch.stop();
     }
     judged.catch(() => undefined);
-    this.#abandoned = true;
+    this.abandoned = true;
     if (end.type === 'returned' || end.type === 'threw') this.comesLate(end, facts.elapsedMs);
     return outOfTime(live, end, facts);
   }
@@ -108,7 +109,7 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
     const nothing: AttemptRecord =
       costMicros === 0 ? noAttempt : { costMicros, reached: none, log: none, payloadExtras: undefined };
     // Rules that did not judge the result in time are not asked about the side output.
-    if (this.#abandoned) return nothing;
+    if (this.abandoned) return nothing;
     if (targets.length === 0 && lines.length === 0 && partial === undefined) return nothing;
     return this.#collectSlowly(outcome, nothing);
   }
@@ -143,14 +144,15 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
   /** The end is stored: anything that the body returned meanwhile or returns from now on is late. */
   over(): void {
     this.#isOver = true;
-    const late = this.#late;
-    this.#late = undefined;
-    if (late !== undefined) for (const { end, elapsedMs } of late) this.comesLate(end, elapsedMs);
+    const { late } = this;
+    if (late === undefined) return;
+    this.late = undefined;
+    for (const { end, elapsedMs } of late) this.comesLate(end, elapsedMs);
   }
 
   comesLate(end: BodyEnd, elapsedMs: number): void {
     if (this.#isOver) appendLate(this.live, end, elapsedMs, this.context.attempt);
-    else (this.#late ??= []).push({ end, elapsedMs });
+    else (this.late ??= []).push({ end, elapsedMs });
   }
 }
 

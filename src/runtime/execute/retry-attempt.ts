@@ -27,7 +27,7 @@ import { policyGate } from '../gates/policy.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { isStale } from '../state/recall-snapshot.ts';
-import { toRespondCommand } from '../settle/keep-end.ts';
+import { toResponseDraft } from '../settle/keep-end.ts';
 import { takeRecorded } from '../accept/take-recorded.ts';
 import { walk } from '../gates/walk.ts';
 
@@ -72,7 +72,7 @@ export async function retryAttempt(
   const { journal } = live;
   const { behaviors } = live.services;
   const mark = journal.mark();
-  const event = journal.apply(toRespondCommand(live, judgement, attempt, false)) as ToolResponded; // its event
+  const event = journal.apply(toResponseDraft(live, judgement, attempt, false)) as ToolResponded; // its event
   if (!behaviors.wantRetry(event)) {
     journal.rewind(mark);
     return noAttempt;

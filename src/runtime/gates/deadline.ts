@@ -19,7 +19,9 @@ export function turnIsOver({ turn, engine }: Pick<AcceptedCall, 'turn' | 'engine
           ? 'The turn has ended with the final result of another tool.'
           : 'The turn has ended.',
     };
-  if (engine.clock.monotonicMs() < turn.deadlineAtMs) return undefined;
+  const { deadlineAtMs } = turn;
+  if (deadlineAtMs === Number.POSITIVE_INFINITY || engine.clock.monotonicMs() < deadlineAtMs)
+    return undefined;
   return {
     type: 'deny',
     reason: 'deadline',

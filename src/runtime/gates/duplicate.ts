@@ -2,7 +2,7 @@
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { whenReady } from '../../base/when-ready.ts';
+import { isPromiseLike } from '../../base/when-ready.ts';
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { isGuarded } from './doubt.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
@@ -72,16 +72,21 @@ async function sweepFirst(live: ReadyCall & Findings): Promise<Verdict> {
 
 const lookForTwins = (live: ReadyCall & Findings): Awaitable<Verdict> => {
   const { tool, turn, input, engine } = live;
-  return whenReady(
-    engine.ledger.claims.findUnsettledEffects(
-      turn.sessionId,
-      tool.name,
-      input.effective.digest,
-      'before_append',
-    ),
-    (twins) => meetTwins(live, twins),
+  const { claims } = engine.ledger;
+  const found = claims.findUnsettledEffects(
+    turn.sessionId,
+    tool.name,
+    input.effective.digest,
+    'before_append',
   );
+  return isPromiseLike(found) ? meetTwinsLater(live, found) : meetTwins(live, found);
 };
+
+/** A function of its own: a function with a closure allocates its variables even if it makes none. */
+const meetTwinsLater = (
+  live: ReadyCall & Findings,
+  finding: PromiseLike<readonly string[]>,
+): PromiseLike<Verdict> => finding.then((twins) => meetTwins(live, twins));
 
 function meetTwins({ tool, asks }: ReadyCall & Findings, twins: readonly string[]): Verdict {
   if (twins.length === 0) return undefined;

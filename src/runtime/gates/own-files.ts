@@ -13,13 +13,7 @@ import type { Gate, Stop } from '../state/gate.ts';
 export const ownFilesGate: Gate = {
   name: 'own_files',
   check(live) {
-    const { tool } = live;
-    const steps = live.engine.ownFiles.judge()({
-      toolName: tool.name,
-      mode: tool.mode,
-      input: live.judged,
-      resources: tool.resources,
-    });
+    const steps = live.engine.ownFiles.judge()(live.tool, live.judged);
     if (steps === undefined) return undefined;
     const breach = takeSteps(steps);
     return isPromiseLike(breach) ? breach.then((found) => stopFor(live, found)) : stopFor(live, breach);

@@ -13,7 +13,13 @@ export function recordRuling(live: StoppedCall, stop: Stop | undefined): void {
   const decision = stop !== undefined && stop.type !== 'copy' ? 'deny' : asks.length > 0 ? 'ask' : 'allow';
   if (workflowSteps.length > 0) keepSteps(live, workflowSteps, decision);
   journal.apply({
-    type: 'rule',
+    id: '',
+    type: 'tool.decided',
+    sessionId: '',
+    turnId: '',
+    callId: '',
+    at: 0,
+    cause: undefined,
     decision,
     gates: live.passages,
     decidedBy: decision === 'allow' ? giverOf(live) : deciderOf(live, stop),

@@ -1,4 +1,5 @@
 import type { AcceptedCall } from '../state/accepted-call.ts';
+import { undoneBy } from '../state/accepted-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { readUndoAttrs } from '../host/undo-attrs.ts';
 import { whyNotUndo } from '../undo/undo-refusal.ts';
@@ -7,7 +8,10 @@ import type { Gate, Stop } from '../state/gate.ts';
 /** For a call that undoes another one: can that one still be undone? Checked again after an approval. */
 export const undoGate: Gate = {
   name: 'undo',
-  check: (live) => (live.undoes === undefined ? undefined : look(live, live.undoes)),
+  check(live) {
+    const undone = undoneBy(live);
+    return undone === undefined ? undefined : look(live, undone);
+  },
 };
 
 async function look({ engine, sessionId, facts }: AcceptedCall, callId: string): Promise<Stop | undefined> {

@@ -45,8 +45,9 @@ export function validate(live: ResolvedCall): Awaitable<Validated> {
   const { arguments: given } = input;
   if (namesArtifact(given)) return judge(live, { count: 0 }, given, []);
   const { input: schema } = tool;
-  // A validator may change its argument.
-  const result = schema.check(schema.keepsValue === true ? given : copyOf(given));
+  // Other validators may change their argument.
+  const isSafe = schema.keepsValue === true || schema.isPlain === true;
+  const result = schema.check(isSafe ? given : copyOf(given));
   if ('then' in result || !result.ok) return judge(live, { count: 0 }, given, []);
   if (isUnchanged(schema, given, result.value))
     return { type: 'ready', input: unchangedInput(given, live.requested), notes: noNotes };

@@ -12,12 +12,12 @@ import { judgedInput } from '../input/judged-input.ts';
 import type { Gate, Stop, Verdict, Walked } from '../state/gate.ts';
 import { entryGates } from './gates.ts';
 import { cancelStop, waitUnlessEnded } from './wait-unless-ended.ts';
-import type { ResolvedCall, Validated, ValidInput } from './validate.ts';
+import type { ResolvedCall, Validated } from './validate.ts';
 import { validate } from './validate.ts';
 
 /** Result of the entry: a call with a tool and an accepted input, or the reason why it stops. */
 export type Entered =
-  | { readonly type: 'ready'; readonly valid: ValidInput; readonly passages: readonly GatePassage[] }
+  | (Extract<Validated, { type: 'ready' }> & { readonly passages?: readonly GatePassage[] })
   | { readonly type: 'stopped'; readonly stop: Stop; readonly live: StoppedCall };
 
 const none: readonly never[] = Object.freeze([]);
@@ -43,7 +43,7 @@ async function enterSlowly(live: AcceptedCall, answer: PromiseLike<Validated>): 
 function entered(live: AcceptedCall, answer: Validated, passages: readonly GatePassage[]): Entered {
   if (answer.type !== 'ready') return stoppedAt(live, answer, 'validate', passages);
   const { cancelled } = live.signals;
-  if (cancelled === undefined) return { type: 'ready', valid: answer, passages };
+  if (cancelled === undefined) return passages.length === 0 ? answer : { ...answer, passages };
   const { tool } = live as ResolvedCall; // see `enter`
   return stoppedAt(
     withInput(live, tool, answer.input, answer.notes),
@@ -73,10 +73,11 @@ export function walkAll(live: AcceptedCall, gates: readonly Gate[]): Awaitable<W
 
 function walkEntered(live: AcceptedCall, found: Entered, gates: readonly Gate[]): Awaitable<WalkedAll> {
   if (found.type === 'stopped') return found;
-  const { input, notes } = found.valid;
+  const { input, notes, passages = none } = found;
   const { tool } = live as ResolvedCall; // see `enter`
-  live.secrets.ofInput = input.effective.secrets;
-  const draft = toJudged(live, tool, input, judgedInput(input), notes, nothingFound, found.passages);
+  const { secrets } = input.effective;
+  if (secrets.length > 0 || live.secrets.ofInput.length > 0) live.secrets.ofInput = secrets;
+  const draft = toJudged(live, tool, input, judgedInput(input), notes, nothingFound, passages);
   return pass(draft, gates, false);
 }
 

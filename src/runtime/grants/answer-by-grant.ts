@@ -24,7 +24,7 @@ import type { Engine } from '../state/engine.ts';
 import type { GrantView } from '../host/grant-view.ts';
 import { toGrantViews } from '../host/grant-view.ts';
 import { refuseGranting } from './refuse-granting.ts';
-import { askerAmong, dutiesAreSeparate } from '../host/separate-duties.ts';
+import { askerAmong, dutiesAreSeparate, withPrincipal } from '../host/separate-duties.ts';
 import { coversAsks } from './covers-asks.ts';
 
 /** The grant that answers all asks, with a share to reserve, or undefined. */
@@ -57,17 +57,21 @@ export async function answerByGrant(
 }
 
 /**
- * The first grant that has a use left and whose giver still has the permission. A process without this check
+ * The first grant that has a use left, and whose givers all still have the permission. A process without this check
  * may have stored it. A port that throws permits nothing.
  */
 async function findUsable(engine: Engine, grants: readonly GrantView[]): Promise<GrantView | undefined> {
   for (const grant of grants) {
     if (grant.status !== 'active') continue;
-    const isPermitted = await refuseGranting(engine, grant.by, grant, 'give', grant.identity).then(
-      () => true,
-      () => false,
+    const { approved, by: name, identity } = grant;
+    const givers = approved?.votes.map(({ by }) => by) ?? [{ name, identity }];
+    const refusals = givers.map((giver) =>
+      refuseGranting(engine, giver.name, grant, 'give', giver.identity).then(
+        () => false,
+        () => true,
+      ),
     );
-    if (isPermitted) return grant;
+    if (!(await Promise.all(refusals)).includes(true)) return grant;
   }
   return undefined;
 }
@@ -93,7 +97,7 @@ function isByAsker(
   { by, identity = selfAsserted }: Grant,
 ): boolean {
   if (call === undefined || !dutiesAreSeparate(engine, call)) return false;
-  return [call, { ...call, principal: facts.principal }].some(
+  return [call, withPrincipal(call, facts.principal)].some(
     (asked) => askerAmong(asked, { by, identity }, engine.redactor) === 'same',
   );
 }

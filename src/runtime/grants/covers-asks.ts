@@ -3,7 +3,7 @@ import type { Grant, GrantVote } from '../../call/grant.ts';
 import { selfAsserted } from '../../call/identity.ts';
 import type { Vote } from '../../call/vote.ts';
 import { hasPolicy, isQuorumComplete } from '../../call/quorum.ts';
-import { askerAmong, isAmong, worstOf } from '../host/separate-duties.ts';
+import { askerAmong, isAmong, worstOf, withPrincipal } from '../host/separate-duties.ts';
 import { sessionOwners } from '../host/session-owner.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { askKey } from './draft-grant.ts';
@@ -38,7 +38,7 @@ async function asVote(
     { by: by.name, identity: by.identity ?? selfAsserted },
     ...(by.behalf ?? []).map(({ name, identity }) => ({ by: name, identity })),
   ];
-  const forms = call === undefined ? [] : [call, { ...call, principal: facts.principal }];
+  const forms = call === undefined ? [] : [call, withPrincipal(call, facts.principal)];
   const asker = worstOf(
     forms.flatMap((asked) => people.map((person) => askerAmong(asked, person, engine.redactor))),
   );

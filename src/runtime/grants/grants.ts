@@ -83,7 +83,7 @@ export async function giveGrant(engine: Engine, request: GrantRequest): Promise<
   for (;;) {
     const { state, version } = await readGrants(engine, grant.sessionId);
     const now = ledger.now();
-    if (isPast(grant, now)) refuse('runtime.grants.give', 'until lies in the past.');
+    if (isPast(grant, now)) refuse('runtime.grants.give', 'until is in the past.');
     const given = { ...grant, givenAt: now };
     const active = grantsIn(state, grant.sessionId).filter(
       (each) => each.revoked === undefined && !isPast(each, now),

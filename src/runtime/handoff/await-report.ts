@@ -18,6 +18,7 @@ import { judgeEnd } from '../attempt/judge.ts';
 import type { Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
+import { ObservedAttempts } from './observed-attempts.ts';
 import { keepEnd, remember } from '../settle/keep-end.ts';
 import { noAttempt, unjudged } from '../settle/settle.ts';
 import { judgeUnknown, lostAttempt } from '../take-over/lost-attempt.ts';
@@ -29,8 +30,10 @@ import { untilDue } from '../state/when-changed.ts';
  */
 export async function awaitReport(live: HandedCall): Promise<ToolOutcome> {
   let cancelling = false;
+  const attempts = new ObservedAttempts();
   for (;;) {
     const call = callOf(live);
+    attempts.note(live, call);
     if (call.settled !== undefined) return adopt(live, call.settled);
     try {
       switch (await firstReportSignal(live, call, cancelling)) {

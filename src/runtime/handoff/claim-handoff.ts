@@ -76,6 +76,8 @@ export type HandoffClaim = {
   readonly idempotencyKey: string;
   readonly attempt: number;
   readonly principal: Principal | undefined;
+  /** The trace context of the call. Spans and requests of the worker belong under it. */
+  readonly traceparent: string | undefined;
   /** When the call times out, by the ledger's clock. */
   readonly deadlineMs: number;
   /** When the lease ends. A report after this does not count. */
@@ -247,6 +249,7 @@ async function tryClaim(
       idempotencyKey,
       attempt,
       principal,
+      traceparent: call.traceparent,
       deadlineMs,
       expiresAt,
     },

@@ -45,8 +45,8 @@ export async function endDue(live: HandedCall): Promise<ToolOutcome | undefined>
 /** A call that another process runs: one that was started here, or one that was taken over. */
 export type HandedCall = EndedCall & TakenOverCall;
 
-const asksTool = ({ tool, takenOver }: AcceptedCall): boolean =>
-  tool?.reconcile !== undefined && takenOver?.givenUp !== true;
+const asksTool = ({ tool, manner }: AcceptedCall): boolean =>
+  tool?.reconcile !== undefined && manner.takenOver?.givenUp !== true;
 
 function judgeTimeout(live: HandedCall, call: Call): Judgement {
   const { request, tool, engine, notes = [], journal } = live;

@@ -9,14 +9,12 @@
 import { keyedDigestJson } from '../../base/canonical.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
-import { hidesInput } from '../../call/hides-input.ts';
-import type { CallEvent, DirectIdentity, ToolReported } from '../../call/event.ts';
+import type { DirectIdentity } from '../../call/event.ts';
 import { isHandoff, leaseIsOver } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { readIdentity } from '../host/acting.ts';
 import { BodyContext } from '../attempt/body-context.ts';
-import type { CallMaker } from '../state/accepted-call.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
 import type { TakenOverCall } from '../take-over/take-over.ts';
@@ -26,34 +24,20 @@ import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import { elapsedSince, endDue, isDue } from './handoff-due.ts';
-import type { HandoffNotes, HandoffReport, ReadReport } from './handoff-report.ts';
+import type { HandoffNotes, HandoffReport } from './handoff-report.ts';
 import { checkNotes, noteDown, readReport } from './handoff-report.ts';
 import type { HandoffGrant } from './handoff-token.ts';
 import { readHandoffToken, tokenDigest } from './handoff-token.ts';
 import { judgeEnd } from '../attempt/judge.ts';
-import { readLate } from '../attempt/late.ts';
-import { withheld } from '../attempt/rule-output.ts';
 import { keepEnd } from '../settle/keep-end.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { clean } from '../input/clean.ts';
 import { resultOf } from '../settle/note-failed-write.ts';
 import { LedgerTrouble, orUnavailable } from '../host/ledger-trouble.ts';
+import { observeReport } from './observe-report.ts';
+import type { FoundReport, ReportedCall } from './answer-settled.ts';
+import { answerSettled, reportsOf, toReportAnswer } from './answer-settled.ts';
 import { prepareInput, takeOver } from '../take-over/take-over.ts';
-
-/** Result of a report. */
-export type ReportedCall = {
-  readonly sessionId: string;
-  readonly callId: string;
-  /**
-   * `settled`: it settled the call. `replayed`: it was reported before. `late`: the call had ended in another
-   * way.
-   */
-  readonly status: 'settled' | 'replayed' | 'late';
-  /** The recorded outcome of the call. */
-  readonly outcome: ToolOutcome;
-  /** Does it differ from the first report? */
-  readonly differs: boolean;
-};
 
 export type BatchReport = {
   readonly token: string;
@@ -119,20 +103,10 @@ export async function reportHandoff(
       );
     else {
       const outcome = await settleReport(state, found);
-      if (outcome !== undefined) return toAnswer(call, 'settled', outcome, false);
+      if (outcome !== undefined) return toReportAnswer(call, 'settled', outcome, false);
     }
   }
 }
-
-type FoundReport = {
-  readonly stored: StoredCall;
-  readonly call: Call;
-  readonly grant: HandoffGrant;
-  readonly read: ReadReport;
-  readonly digest: string;
-  readonly notes: HandoffNotes;
-  readonly identity: DirectIdentity;
-};
 
 const unknownToken = (grant?: HandoffGrant): QuittanceError =>
   new QuittanceError(
@@ -142,16 +116,6 @@ const unknownToken = (grant?: HandoffGrant): QuittanceError =>
       : `The token is of no claim that call ${grant.callId} knows.`,
     grant === undefined ? {} : { callId: grant.callId },
   );
-
-const toAnswer = (
-  { sessionId, callId }: Call,
-  status: ReportedCall['status'],
-  outcome: ToolOutcome,
-  differs: boolean,
-): ReportedCall => ({ sessionId, callId, status, outcome, differs });
-
-const reportsOf = (events: readonly CallEvent[]): readonly ToolReported[] =>
-  events.filter((event) => event.type === 'tool.reported');
 
 /** Does the ledger know the claim of this token, with all its fields? */
 function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, token: string): boolean {
@@ -167,13 +131,19 @@ function isClaimed(engine: Engine, { events }: StoredCall, grant: HandoffGrant, 
 }
 
 /** Undefined if another process has changed the call. */
-async function settleReport(
-  maker: CallMaker,
+async function settleReport(state: RuntimeState, found: FoundReport): Promise<ToolOutcome | undefined> {
+  const { stored, call } = found;
+  requireTool(state.engine, call.toolName);
+  const taken = await takeOver(state, stored, call);
+  return observeReport(state, taken, call, () => judgeReport(taken, found));
+}
+
+async function judgeReport(
+  taken: TakenOverCall,
   { stored, call, grant, read, digest, notes, identity }: FoundReport,
 ): Promise<ToolOutcome | undefined> {
-  const { engine } = maker;
-  requireTool(engine, call.toolName);
-  const prepared = await prepareInput(await takeOver(maker, stored, call), { mayDiffer: true });
+  const { engine } = taken;
+  const prepared = await prepareInput(taken, { mayDiffer: true });
   if (prepared.type !== 'ready')
     throw new QuittanceError(
       'seal.broken',
@@ -224,75 +194,3 @@ function costMicrosOf(live: ReadyCall, call: Call, { chargedMicros }: BodyContex
   const declared = knownCost(live);
   return (chargedMicros ?? declared) + declared * (call.attempt - 1);
 }
-
-/** The call has its outcome. A repeated report gets it again; any other report is late. */
-async function answerSettled(
-  maker: CallMaker,
-  found: FoundReport,
-  outcome: ToolOutcome,
-): Promise<ReportedCall> {
-  const { stored, call, grant, digest, identity } = found;
-  const mine = reportsOf(stored.events.filter(isCallEvent)).filter(
-    ({ attempt }) => attempt === grant.attempt,
-  );
-  const first = mine.find(({ what }) => what.type === 'given')?.what;
-  const live = await takeOver(maker, stored, call);
-  if (first?.type !== 'given') {
-    await keepLate(live, found);
-    return toAnswer(call, 'late', outcome, false);
-  }
-  const differs = first.digest !== digest;
-  const others = mine.filter(({ what }) => what.type === 'differs').map(({ what }) => what);
-  const isNew = differs && !others.some((what) => what.type === 'differs' && what.digest === digest);
-  if (isNew && others.length < mostDifferences)
-    live.journal.apply({
-      type: 'report',
-      attempt: grant.attempt,
-      worker: grant.worker,
-      identity,
-      what: { type: 'differs', digest },
-    });
-  const isLate = call.late.some(({ attempt }) => attempt === grant.attempt);
-  if (!isLate)
-    live.journal.apply({
-      type: 'recall',
-      how: 'replayed',
-      fromCallId: call.callId,
-      details: differs
-        ? 'It was reported again with a different result. The first recorded one was returned.'
-        : 'It was reported again. The recorded result was returned.',
-    });
-  if (live.journal.isBehind) await live.journal.flush({}, 'any');
-  return toAnswer(call, isLate ? 'late' : 'replayed', outcome, differs);
-}
-
-/** The most different reports of one call that are recorded. */
-const mostDifferences = 20;
-
-async function keepLate(
-  taken: TakenOverCall,
-  { call, grant, read, digest, identity }: FoundReport,
-): Promise<void> {
-  // If the input can no longer be read, it is unknown which part of the result reveals a hidden value.
-  const prepared = await prepareInput(taken, { mayDiffer: true });
-  const mayShow = prepared.type === 'ready';
-  const live = mayShow ? prepared.live : taken;
-  const end = mayShow || (!hidesInput(call) && live.policy === undefined) ? read.end : withheldEnd;
-  const result = await readLate(live, end);
-  live.journal.apply({
-    type: 'report',
-    attempt: grant.attempt,
-    worker: grant.worker,
-    identity,
-    what: { type: 'given', digest },
-  });
-  live.journal.apply({
-    type: 'add_late',
-    attempt: grant.attempt,
-    elapsedMs: elapsedSince(live.engine, call.started?.at),
-    result,
-  });
-  await live.journal.flush({}, 'any');
-}
-
-const withheldEnd = { type: 'returned', value: withheld } as const;

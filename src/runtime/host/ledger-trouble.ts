@@ -4,6 +4,7 @@ import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AppendResult, Entry, Journal } from '../../ledger/journal.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Clock } from '../../base/clock.ts';
+import type { AppendGate } from './append-gate.ts';
 import type { SafeTelemetry } from './safe-telemetry.ts';
 
 /** The ledger could not be reached or could not write; it stored nothing of the request. */
@@ -15,7 +16,7 @@ export class LedgerTrouble extends Error {
 }
 
 /** Wraps a ledger so that its exceptions can be distinguished from our own mistakes. */
-export function reportTrouble(ledger: Ledger, time?: CommitTime): Ledger {
+export function reportTrouble(ledger: Ledger, time?: CommitTime, gate?: AppendGate): Ledger {
   const reporting =
     <Input extends readonly unknown[], Output>(method: (...input: Input) => Awaitable<Output>) =>
     (...input: Input): Awaitable<Output> => {
@@ -32,6 +33,8 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime): Ledger {
       // Every call uses these two and the two marked below, so they are written out: a list of arguments is garbage.
       append(entry) {
         try {
+          if (gate?.opening !== undefined)
+            return orRaise(gate.opening.then(() => appendTimed(journal, entry, time)));
           return time?.telemetry.isTimed === true
             ? orRaise(appendTimed(journal, entry, time))
             : orRaise(journal.append(entry));
@@ -100,6 +103,8 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime): Ledger {
       findOpenCalls: reporting((query) => queries.findOpenCalls(query)),
       findCalls: reporting((query) => queries.findCalls(query)),
       tallyCalls: (query) => reporting(() => queries.tallyCalls(query))(),
+      countCalls: reporting((query) => queries.countCalls(query)),
+      countDenials: reporting((span) => queries.countDenials(span)),
       findSessions: reporting((query) => queries.findSessions(query)),
       findConfirmations: reporting((query) => queries.findConfirmations(query)),
       findConfirmation: reporting((confirmationId) => queries.findConfirmation(confirmationId)),
@@ -161,18 +166,18 @@ export async function orUnavailable<Result>(asked: Promise<Result>): Promise<Res
 /** Measures how long entries take to be stored. */
 export type CommitTime = { readonly telemetry: SafeTelemetry; readonly clock: Clock };
 
-function appendTimed(
-  journal: Journal,
-  entry: Entry,
-  { telemetry, clock }: CommitTime,
-): Awaitable<AppendResult> {
-  const sinceMs = clock.monotonicMs();
-  const note = (answer: AppendResult): AppendResult => {
-    telemetry.noteTime('commit', clock.monotonicMs() - sinceMs);
-    return answer;
-  };
+function appendTimed(journal: Journal, entry: Entry, time: CommitTime | undefined): Awaitable<AppendResult> {
+  if (time?.telemetry.isTimed !== true) return journal.append(entry);
+  const sinceMs = time.clock.monotonicMs();
   const appending = journal.append(entry);
-  return isPromiseLike(appending) ? appending.then(note) : note(appending);
+  return isPromiseLike(appending)
+    ? appending.then((answer) => noteCommit(time, sinceMs, answer))
+    : noteCommit(time, sinceMs, appending);
+}
+
+function noteCommit({ telemetry, clock }: CommitTime, sinceMs: number, answer: AppendResult): AppendResult {
+  telemetry.noteTime('commit', clock.monotonicMs() - sinceMs);
+  return answer;
 }
 
 const orRaise = <Answer>(answer: Awaitable<Answer>): Awaitable<Answer> =>

@@ -57,7 +57,7 @@ export type CallFault = {
   readonly error: unknown;
 };
 
-/** The telemetry of the host threw. Calls go on without it. Reported once. */
+/** The telemetry of the host threw. Calls continue without it. Reported once. */
 export type FailedTelemetry = {
   readonly type: 'telemetry.failed';
   readonly message: string;

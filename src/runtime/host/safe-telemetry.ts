@@ -4,15 +4,17 @@
  */
 import { cutText } from '../../base/cut-text.ts';
 import type { Redactor } from '../../base/redaction.ts';
-import { safeId } from '../../base/safe-id.ts';
+import { safeIdBy } from '../../base/safe-id.ts';
+import { readTraceparent } from '../../base/traceparent.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { OnTrouble } from './runtime-trouble.ts';
 import type { OpenCounts, RuntimeTime, Telemetry } from './telemetry.ts';
 
+const mostNames = 1_000;
 /** Longest id or name that telemetry gets. */
 export const longestName = 200;
 
-/** Receives times beside the telemetry, e.g. for the metrics of a server. */
+/** Also receives the times, e.g. for the metrics of a server. */
 export type TimeListener = (what: RuntimeTime, elapsedMs: number) => void;
 
 export class SafeTelemetry {
@@ -22,6 +24,7 @@ export class SafeTelemetry {
   readonly #shownNames = new Map<string, string>();
   readonly #listeners = new Set<TimeListener>();
   #isReported = false;
+  #lastContext: string | undefined;
   /** Is any time measured? */
   isTimed: boolean;
 
@@ -36,14 +39,31 @@ export class SafeTelemetry {
   shownNameOf(toolName: string): string {
     let shown = this.#shownNames.get(toolName);
     if (shown === undefined) {
-      shown = cutText(this.#redactor.text(safeId(toolName)), longestName);
+      // The tools of an MCP server may change for ever.
+      if (this.#shownNames.size >= mostNames) this.#shownNames.clear();
+      shown = cutText(safeIdBy(this.#redactor, toolName), longestName);
       this.#shownNames.set(toolName, shown);
     }
     return shown;
   }
 
+  /** The context that telemetry gives, if it is well-formed. Many calls in a row have the same. */
+  readContext(given: string | undefined): string | undefined {
+    if (given === undefined || given === this.#lastContext) return given;
+    const read = readTraceparent(given);
+    this.#lastContext = read;
+    return read;
+  }
+
   noteTime(what: RuntimeTime, elapsedMs: number): void {
-    this.safely(() => this.port?.noteTime?.(what, elapsedMs));
+    // Every commit of every call comes here, so nothing is allocated.
+    try {
+      const answer: unknown = this.port?.noteTime?.(what, elapsedMs);
+      if (answer instanceof Promise) answer.catch((error: unknown) => this.report(error));
+    } catch (error) {
+      this.report(error);
+    }
+    if (this.#listeners.size === 0) return;
     for (const listener of this.#listeners) this.safely(() => listener(what, elapsedMs));
   }
 
@@ -78,7 +98,7 @@ export class SafeTelemetry {
   report(error: unknown): void {
     if (this.#isReported) return;
     this.#isReported = true;
-    const message = `The telemetry failed: ${describeThrown(error)}. Calls go on without it. Later failures are not reported.`;
+    const message = `The telemetry failed: ${describeThrown(error)}. Calls continue without it. Later failures are not reported.`;
     try {
       this.#onTrouble({ type: 'telemetry.failed', message: this.#redactor.text(message), error });
     } catch {

@@ -22,7 +22,9 @@ export const dutiesAreSeparate = (engine: { readonly separateDuties: boolean }, 
 export type Askers = { readonly names: readonly string[]; readonly identities: readonly DirectIdentity[] };
 
 /** Everyone on whose behalf, or by whom, the call was requested. */
-function askersOf({ principal, askedBy, attrs, toolName }: Call): Askers {
+type AskedCall = Pick<Call, 'principal' | 'askedBy' | 'attrs' | 'toolName'>;
+
+function askersOf({ principal, askedBy, attrs, toolName }: AskedCall): Askers {
   const isUndo = undoneToolName(toolName) !== undefined;
   const names = [
     principal?.userId,
@@ -33,8 +35,14 @@ function askersOf({ principal, askedBy, attrs, toolName }: Call): Askers {
   return { names, identities: askedBy === undefined ? [] : directOf(askedBy) };
 }
 
+/** The call with the principal in another form: exact, or as stored. */
+export const withPrincipal = (
+  { askedBy, attrs, toolName }: AskedCall,
+  principal: Call['principal'],
+): AskedCall => ({ principal, askedBy, attrs, toolName });
+
 export function askerAmong(
-  call: Call,
+  call: AskedCall,
   { by, identity }: Deciding,
   redactor: Redactor,
 ): 'other' | 'same' | 'unknown' {

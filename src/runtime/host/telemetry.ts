@@ -80,7 +80,8 @@ export type CallMoment =
     }
   | { readonly type: 'held' }
   | { readonly type: 'decided'; readonly decision: HoldEnd }
-  | { readonly type: 'attempt_started'; readonly attempt: number }
+  /** `startedMsAgo` is above 0 if a worker in another process started it. */
+  | { readonly type: 'attempt_started'; readonly attempt: number; readonly startedMsAgo: number }
   | { readonly type: 'body_ended' }
   /** The end of an attempt is stored. If it is not the last one, another follows. */
   | { readonly type: 'attempt_ended'; readonly code: ReasonCode | undefined; readonly isFinal: boolean }
@@ -105,7 +106,7 @@ export type CallEnd =
       readonly attempts: number;
       /** How long the last body ran. Undefined if none did. */
       readonly bodyMs: number | undefined;
-      /** False if the request was answered from the record of an earlier one. */
+      /** False if the request was answered from an earlier record, or if another process counts the call. */
       readonly isFirst: boolean;
     }
   /** The call goes on without this process: it still waits for a person or a worker. */

@@ -35,7 +35,7 @@ export function toUndoTool(tool: AnyTool, ledger: Ledger): AnyTool | undefined {
     ...tool,
     name: undoToolName(tool.name),
     displayName: `Undo ${tool.displayName}`,
-    description: `Takes back what a call of ${tool.name} did.`,
+    description: `Undoes a call of ${tool.name}.`,
     mode: undoMode,
     modeOrigin: 'declared',
     idempotent: undoIdempotent,

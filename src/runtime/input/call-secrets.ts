@@ -14,12 +14,20 @@ export class CallSecrets {
   readonly #ofFacts: readonly string[];
   readonly #ofRequest: readonly string[];
   /** Secrets of the input that the schema accepted. */
-  ofInput: readonly string[] = none;
+  declare ofInput: readonly string[];
   /** Secrets of the snapshot of the last preview. */
-  ofSnapshot: readonly string[] = none;
+  declare ofSnapshot: readonly string[];
   /** Secrets that the tool returned. From then on they are hidden everywhere. */
-  #given: readonly string[] = none;
-  #last: { readonly of: readonly (readonly string[])[]; readonly known: KnownSecrets } | undefined;
+  declare private given: readonly string[];
+  declare private last:
+    | { readonly of: readonly (readonly string[])[]; readonly known: KnownSecrets }
+    | undefined;
+
+  /** Few calls have secrets, so the lists are on the prototype until they are set. */
+  static {
+    const unset: Partial<CallSecrets> = { ofInput: none, ofSnapshot: none };
+    Object.assign(this.prototype, unset, { given: none });
+  }
 
   constructor(ofFacts: readonly string[], ofRequest: readonly string[]) {
     this.#ofFacts = ofFacts;
@@ -28,10 +36,10 @@ export class CallSecrets {
 
   /** Adds secrets that were found in the tool's output. */
   learn(secrets: readonly string[]): void {
-    if (secrets.length === 0 || this.#given.length >= mostGiven) return;
-    const known = new Set(this.#given);
+    if (secrets.length === 0 || this.given.length >= mostGiven) return;
+    const known = new Set(this.given);
     const added = secrets.filter((secret) => !known.has(secret) && secret.length >= shortestEchoed);
-    if (added.length > 0) this.#given = [...this.#given, ...added].slice(0, mostGiven);
+    if (added.length > 0) this.given = [...this.given, ...added].slice(0, mostGiven);
   }
 
   get #isEmpty(): boolean {
@@ -40,18 +48,21 @@ export class CallSecrets {
       this.#ofRequest.length === 0 &&
       this.ofInput.length === 0 &&
       this.ofSnapshot.length === 0 &&
-      this.#given.length === 0
+      this.given.length === 0
     );
   }
 
   /** All secrets, prepared for searching. Rebuilt only when one of the lists has changed. */
   get known(): KnownSecrets {
-    if (this.#isEmpty) return noSecrets;
-    const of = [this.#ofFacts, this.#ofRequest, this.ofInput, this.ofSnapshot, this.#given];
-    const last = this.#last;
+    return this.#isEmpty ? noSecrets : this.#find();
+  }
+
+  #find(): KnownSecrets {
+    const of = [this.#ofFacts, this.#ofRequest, this.ofInput, this.ofSnapshot, this.given];
+    const last = this.last;
     if (last !== undefined && of.every((values, index) => values === last.of[index])) return last.known;
     const known = createKnownSecrets(of.flat(), shortestEchoed);
-    this.#last = { of, known };
+    this.last = { of, known };
     return known;
   }
 }

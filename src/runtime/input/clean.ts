@@ -24,9 +24,10 @@ export function cleanObject({ engine, secrets }: CallWithSecrets, value: JsonObj
 }
 
 export function cleanOutput({ engine, secrets, tool }: CallWithSecrets, output: JsonValue): JsonValue {
-  const { value: kept, secrets: found } = engine.redactor.output(output, tool?.redact?.output);
-  secrets.learn(found);
-  return secrets.known.json(kept);
+  const redacted = engine.redactor.hideInOutput(output, tool?.redact?.output);
+  if (redacted === undefined) return secrets.known.json(output);
+  secrets.learn(redacted.secrets);
+  return secrets.known.json(redacted.value);
 }
 
 /** The state of a workflow without secrets. Its keys are names of stages and tools, not secrets. */

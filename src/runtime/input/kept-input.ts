@@ -20,6 +20,8 @@ export type KeptInput = {
   readonly secrets: readonly string[];
 };
 
+const none: readonly never[] = Object.freeze([]);
+
 /** Is `digest` the digest of this input? Its kind depends on what was hidden when it was made. */
 export const isDigestOf = (digest: string, input: JsonValue, seal: Seal): boolean =>
   digest === (isKeyedDigest(digest) ? keyedDigestJson(seal.digestKey, input) : digestJson(input));
@@ -29,10 +31,15 @@ export function keepInput(
   paths: readonly string[] | undefined,
   redactor: Redactor,
   seal: Seal,
-  known: readonly string[] = [],
+  known: readonly string[] = none,
 ): KeptInput {
-  const { value, hidden, repeated, secrets } =
-    typeof input === 'string' ? keepText(input, paths, redactor, known) : redactor.input(input, paths, known);
+  const found =
+    typeof input === 'string'
+      ? keepText(input, paths, redactor, known)
+      : redactor.hideInInput(input, paths, known);
+  if (found === undefined)
+    return { kept: input, hidden: none, repeated: none, digest: digestJson(input), secrets: none };
+  const { value, hidden, repeated, secrets } = found;
   const digest = hidden.length === 0 ? digestJson(input) : keyedDigestJson(seal.digestKey, input);
   return { kept: value, hidden, repeated, digest, secrets };
 }

@@ -34,7 +34,8 @@ const nowhere: readonly boolean[] = Object.freeze([]);
 
 /** Is the schema's result the arguments that it checked, unchanged? */
 export const isUnchanged = (schema: CompiledSchema, checked: JsonObject, output: unknown): boolean =>
-  schema.keepsValue === true || (isJsonObject(output) && isPlainJson(output) && isSameJson(checked, output));
+  schema.keepsValue === true ||
+  (isJsonObject(output) && (schema.isPlain === true || isPlainJson(output)) && isSameJson(checked, output));
 
 export function readOutput(schema: CompiledSchema, given: AcceptedArguments): ReadOutput {
   const { checked, output } = given;

@@ -228,7 +228,7 @@ function holderOf(claims: TokenClaims, use: LinkUse, signedIn: DirectIdentity | 
   }
   if (maker === undefined)
     return forbid(
-      'This link was made by the service and names no one, so it gives no right of its own. Sign in to decide with it.',
+      'This link was made by the service and names no person, so it gives no right by itself. Sign in to decide with it.',
       facts,
     );
   const name = use.by;

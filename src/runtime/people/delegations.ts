@@ -7,10 +7,9 @@ import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Delegation } from '../../call/delegation.ts';
 import { delegationsIn, isActive, withDelegation, withoutDelegation } from '../../call/delegation.ts';
-import { personNames } from '../../call/fits-seat.ts';
 import type { DelegationEvent, DirectIdentity } from '../../call/event.ts';
 import { isVerified } from '../../call/identity.ts';
-import { isSameName } from '../../call/same-identity.ts';
+import { isSameName, namesOf } from '../../call/same-identity.ts';
 import { delegationsSubject } from '../../ledger/last-state.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { readIdentity } from '../host/acting.ts';
@@ -146,7 +145,7 @@ function readRequest(engine: Engine, request: DelegationRequest): Omit<Delegatio
   if (!isVerified(identity))
     refuse('only a verified person can delegate: identity must be a token, a provider or an OS user.');
   const to = readText(engine, 'to', request.to);
-  if ([request.by, ...personNames(identity)].some((name) => isSameName(name, to)))
+  if ([request.by, ...namesOf(identity)].some((name) => isSameName(name, to)))
     refuse('to must be another person.');
   const { until } = request;
   if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)

@@ -7,7 +7,7 @@
 import type { Call } from '../../call/call.ts';
 import { isHandoff } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import { endAsFailed } from '../execute/execute.ts';
+import { endAsFailed } from '../execute/make-attempt.ts';
 import { readOpenCalls } from '../handoff/open-calls.ts';
 import { clean } from '../input/clean.ts';
 import { settle, settleStopped } from '../settle/settle.ts';

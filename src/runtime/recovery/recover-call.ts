@@ -15,7 +15,7 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { alteredStop } from '../state/altered-stop.ts';
 import { awaitReport } from '../handoff/await-report.ts';
-import type { AcceptedCall } from '../state/accepted-call.ts';
+import type { AcceptedCall, Manner } from '../state/accepted-call.ts';
 import { ActiveCall } from '../state/active-call.ts';
 import { CallObserver } from '../state/call-observer.ts';
 import type { CallReply } from '../state/call-reply.ts';
@@ -23,13 +23,14 @@ import { aside } from '../state/aside.ts';
 import type { AskedCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
-import { callKey } from '../state/runtime-state.ts';
-import { attemptAgain, attemptNext, endAsFailed } from '../execute/execute.ts';
+import { callKey } from '../state/call-key.ts';
+import { attemptAgain, attemptNext, endAsFailed } from '../execute/make-attempt.ts';
 import { endDue, isDue } from '../handoff/handoff-due.ts';
-import { notAsked, resolveHold } from '../hold/hold.ts';
+import { resolveHold } from '../hold/hold.ts';
+import { notAsked } from '../hold/until-decided.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { lostRuns } from '../settle/lost-runs.ts';
-import { goOnFrom, neverAsked } from '../turn/make-call.ts';
+import { goOnFrom, neverAsked } from '../turn/go-through-gates.ts';
 import type { Recovery } from '../state/recovery.ts';
 import { isForOthers, isOver, planRecovery } from './recovery-plan.ts';
 import { overtaken, settle, settleStopped } from '../settle/settle.ts';
@@ -45,7 +46,7 @@ export function recoverCall(
   stored: StoredCall,
   call: Call,
   /** Waits before the intent of a body that never ran. */
-  awaitStart?: AcceptedCall['awaitStart'],
+  awaitStart?: Manner['awaitStart'],
 ): Promise<Recovery> {
   const key = callKey(call);
   // A second recovery of the same call waits for the result of the first.
@@ -60,7 +61,7 @@ async function activate(
   state: RuntimeState,
   stored: StoredCall,
   call: Call,
-  awaitStart: AcceptedCall['awaitStart'],
+  awaitStart: Manner['awaitStart'],
 ): Promise<Recovery> {
   const { engine } = state;
   const live = await takeOver(state, stored, call, awaitStart);
@@ -117,7 +118,7 @@ function mustRecord(live: AcceptedCall, stored: StoredCall, call: Call): boolean
 }
 
 async function endByStatus(live: TakenOverCall, stored: StoredCall, call: Call): Promise<Recovery> {
-  const givenUp = live.takenOver?.givenUp === true;
+  const givenUp = live.manner.takenOver?.givenUp === true;
   if (givenUp) endWithoutCode(live, call);
   switch (call.status) {
     case 'requested':

@@ -3,13 +3,14 @@
  * very many, and they may wait for days, so only their names are stored.
  *
  * 1. One reader of the ledger serves all of them: an entry about a call in the room wakes that call.
- * 2. An expired question and a hand-off that is due wake their call by the ledger's clock.
+ * 2. An expired question, a reminder and a hand-off that is due wake their call by the ledger's clock.
  * 3. A woken call is read again, and recovered like any other unless another owner has it by now.
  * 4. The room never keeps the process alive: the wake-up events are on record for the next process too.
  */
 import { isQuittanceError } from '../../base/error.ts';
-import type { Call } from '../../call/call.ts';
+import type { Call, Confirmation } from '../../call/call.ts';
 import { dueAt, isHandoff } from '../../call/handoff.ts';
+import { nextDue } from '../../call/reminder.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
@@ -34,6 +35,8 @@ export type RoomServices = {
   /** Is the call active here, for a caller or a recovery? */
   isActive(call: Pick<Waiting, 'sessionId' | 'callId'>): boolean;
   recover(stored: StoredCall, call: Call): Promise<unknown>;
+  /** Records the reminders and escalations of a question that are due. */
+  remind(confirmationId: string): Promise<unknown>;
 };
 
 const batchSize = 1_024;
@@ -66,7 +69,7 @@ export class WaitingRoom implements WaitingCalls {
     if (call.status === 'held' && !(await readRecorded(engine, call)).ok) return false;
     const { sessionId, callId } = call;
     const { ownerId } = stored;
-    const until = isHandoff(call) ? dueAt(call) : call.confirmation?.expiresAt;
+    const until = isHandoff(call) ? dueAt(call) : nextTimeOf(call);
     const key = this.#put({ sessionId, callId, ownerId, until });
     if (!this.#isListening) {
       this.#isListening = true;
@@ -204,6 +207,11 @@ export class WaitingRoom implements WaitingCalls {
       // Ended, or taken by another owner. If that owner dies too, its calls are found again.
       if (stored?.ownerId !== ownerId || call === undefined || call.settled !== undefined) return;
       const plan = planRecovery(engine, call);
+      if (plan === 'wait' && isReminderDue(call, engine.ledger.now())) {
+        await this.#services.remind(call.confirmation.confirmationId);
+        this.#put(waiting);
+        return await this.#look(key);
+      }
       if (plan === 'wait' && (await this.admit(stored, call, readAt))) return;
       const recovering = this.#services.recover(stored, call).catch(() => undefined);
       if (endsAtOnce(plan)) await recovering;
@@ -215,6 +223,18 @@ export class WaitingRoom implements WaitingCalls {
     }
   }
 }
+
+/** When an open question expires or needs a reminder, whichever comes first. */
+function nextTimeOf({ confirmation }: Call): number | undefined {
+  if (confirmation === undefined) return undefined;
+  const { expiresAt = Number.POSITIVE_INFINITY } = confirmation;
+  const next = Math.min(expiresAt, nextDue(confirmation)?.dueAt ?? Number.POSITIVE_INFINITY);
+  return next === Number.POSITIVE_INFINITY ? undefined : next;
+}
+
+const isReminderDue = (call: Call, now: number): call is Call & { readonly confirmation: Confirmation } =>
+  call.confirmation?.status === 'pending' &&
+  (nextDue(call.confirmation)?.dueAt ?? Number.POSITIVE_INFINITY) <= now;
 
 /** Only a decision, a lease and a report change how long a call waits. No other entry is even decoded. */
 const wakingTexts = ['"confirmation.', '"tool.reported"'] as const;

@@ -3,7 +3,9 @@ import type { Awaitable } from '../../base/json.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { countedEnd } from '../../call/counted-end.ts';
 import { surelyReads } from '../../tool/mode.ts';
-import type { Command } from '../../call/command.ts';
+import type { Call } from '../../call/call.ts';
+import type { RespondedDraft } from '../../call/command.ts';
+import { endsInDoubt } from '../../call/decide.ts';
 import type { EventDataOf } from '../../call/event-data.ts';
 import { isUntaken } from '../../call/handoff.ts';
 import { outcomeBlocksTool, outcomeIsError } from '../../call/outcome.ts';
@@ -14,7 +16,9 @@ import type { Judgement } from '../attempt/judgement.ts';
 import { countEnd, returnsFor, settlementsFor } from '../host/budget.ts';
 import { stoppedShares } from '../rules/contract-rules.ts';
 import { keepEvidence } from '../rules/ask-workflows.ts';
+import { undoneBy } from '../state/accepted-call.ts';
 import type { EntryExtra } from '../state/call-journal.ts';
+import { nothingMore } from '../state/call-journal.ts';
 import type { EndedCall } from '../state/call-stages.ts';
 import type { AttemptRecord } from '../state/unkept-end.ts';
 import { noteUndone } from '../undo/note-undone.ts';
@@ -25,13 +29,12 @@ export function keepEnd(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const mark = live.journal.mark();
   const ran = live.journal.call !== undefined && live.journal.call.attempt > 0;
   const collects = ran && live.policy !== undefined && live.policy.workflows.length > 0;
-  const keeping: Keeping = { mark, ran, collects };
   live.journal.observer?.note(settling);
-  if (collects) return keepSlowly(live, judgement, attempt, keeping, undefined);
+  if (collects) return keepSlowly(live, judgement, attempt, { mark, ran, collects }, undefined);
   const answer = appendEnd(live, judgement, attempt, mark);
   return isPromiseLike(answer)
-    ? keepLater(live, judgement, attempt, keeping, answer)
-    : noteKept(live, judgement, attempt, keeping, answer);
+    ? keepLater(live, judgement, attempt, mark, ran, answer)
+    : noteKept(live, judgement, attempt, mark, ran, answer);
 }
 
 const settling = { type: 'settling' } as const;
@@ -41,12 +44,13 @@ const keepLater = (
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
-  keeping: Keeping,
+  mark: number,
+  ran: boolean,
   answer: PromiseLike<AppendResult>,
 ): PromiseLike<boolean> =>
   answer.then(
-    (result) => noteKept(live, judgement, attempt, keeping, result),
-    (error: unknown) => rewindAndThrow(live, keeping.mark, error),
+    (result) => noteKept(live, judgement, attempt, mark, ran, result),
+    (error: unknown) => rewindAndThrow(live, mark, error),
   );
 
 type Keeping = {
@@ -61,12 +65,13 @@ function noteKept(
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
-  keeping: Keeping,
+  mark: number,
+  ran: boolean,
   answer: AppendResult,
 ): Awaitable<boolean> {
-  if (answer.status !== 'appended' || live.undoes !== undefined)
-    return keepSlowly(live, judgement, attempt, keeping, answer);
-  remember(live, judgement.outcome, judgement.content, keeping.ran);
+  if (answer.status !== 'appended' || undoneBy(live) !== undefined)
+    return keepSlowly(live, judgement, attempt, { mark, ran, collects: false }, answer);
+  remember(live, judgement.outcome, judgement.content, ran);
   return true;
 }
 
@@ -84,9 +89,10 @@ async function keepSlowly(
     const { status } = answer ?? (await appendAgain(live, judgement, attempt, mark));
     if (status === 'appended') {
       remember(live, judgement.outcome, judgement.content, ran);
-      if (live.undoes !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
+      const undone = undoneBy(live);
+      if (undone !== undefined && live.journal.call !== undefined && isSuccess(judgement.outcome))
         // If the ledger cannot store this, the next request to undo the same call records it.
-        await noteUndone(live.engine, live.undoes, live.journal.call).catch(() => undefined);
+        await noteUndone(live.engine, undone, live.journal.call).catch(() => undefined);
       return true;
     }
     live.journal.rewind(mark);
@@ -135,7 +141,7 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
   const { outcome } = judgement;
   // The end of a failed attempt has already settled its budgets.
   const settledBefore = live.journal.call?.failed !== undefined;
-  const event = live.journal.apply(toRespondCommand(live, judgement, attempt, true));
+  const event = live.journal.apply(toResponseDraft(live, judgement, attempt, true));
   const inDoubt = event.type === 'tool.responded' && event.unsettledEffect;
   if (judgement.late !== undefined) live.journal.apply({ type: 'add_late', ...judgement.late });
   const started = live.journal.call?.started;
@@ -153,36 +159,44 @@ export function respond(live: EndedCall, judgement: Judgement, attempt: AttemptR
         ? returnsFor(started.reserved)
         : settlementsFor(started.reserved, attempt.costMicros);
   const counted = started === undefined || end === undefined ? none : countEnd(started.reserved, end);
-  return {
-    settle: charged.length + counted.length === 0 ? undefined : [...charged, ...counted],
-    // A call that never started holds no claim: its key may be claimed by another call.
-    releaseClaim:
-      succeeded || inDoubt || live.journal.call?.started === undefined ? undefined : live.claimKey,
-    // Altered data stays in place for an investigation.
-    dropSealed: (live.journal.sealed && !canUndo && !inDoubt && !isAltered) || undefined,
-  };
+  // A call that never started holds no claim: its key may be claimed by another call.
+  const releaseClaim = succeeded || inDoubt || started === undefined ? undefined : live.claimKey;
+  // Altered data stays in place for an investigation.
+  const dropSealed = (live.journal.sealed && !canUndo && !inDoubt && !isAltered) || undefined;
+  if (charged.length + counted.length > 0)
+    return { settle: [...charged, ...counted], releaseClaim, dropSealed };
+  return releaseClaim === undefined && dropSealed === undefined ? nothingMore : { releaseClaim, dropSealed };
 }
+
+const isSurelyRead = ({ toolName: name, mode, modeOrigin }: Call): boolean =>
+  surelyReads({ name, mode, modeOrigin });
 
 /** A body that ended every process that ran it is not run again, even if its tool allows reruns. */
 function mayStillRerun({ tool, journal: { call } }: EndedCall, outcome: ToolOutcome): boolean {
   const isUnknown = outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate';
-  if (isUnknown && call !== undefined && !surelyReads({ ...call, name: call.toolName }) && isGivenUp(call))
-    return false;
+  if (isUnknown && call !== undefined && !isSurelyRead(call) && isGivenUp(call)) return false;
   return tool?.mayRerun ?? call?.started?.mayRerun ?? true;
 }
 
-/** The command for the end of an attempt or of the call. The final one includes the cost of all attempts. */
-export function toRespondCommand(
+/** The end of an attempt or of the call. The final one includes the cost of all attempts. */
+export function toResponseDraft(
   live: EndedCall,
   judgement: Judgement,
   attempt: AttemptRecord,
   final: boolean,
-): Command & { type: 'respond' } {
+): RespondedDraft {
   const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
   const { call } = live.journal;
   const charged = final && call?.failed !== undefined ? 0 : attempt.costMicros;
   return {
-    type: 'respond',
+    id: '',
+    type: 'tool.responded',
+    sessionId: '',
+    turnId: '',
+    callId: '',
+    at: 0,
+    cause: undefined,
+    attempt: 0,
     final,
     outcome,
     content,
@@ -192,8 +206,9 @@ export function toRespondCommand(
     costMicros: final ? charged + (call?.spentMicros ?? 0) : charged,
     reached: attempt.reached,
     log: !final || live.journal.asides.length === 0 ? attempt.log : [...attempt.log, ...live.journal.asides],
-    mayRerun: mayStillRerun(live, outcome),
-    authorSaysRetry,
+    unsettledEffect:
+      !isSuccess(outcome) &&
+      endsInDoubt({ outcome, mayRerun: mayStillRerun(live, outcome), authorSaysRetry }),
     rules: judgement.rules,
   };
 }
@@ -221,15 +236,8 @@ export function remember(live: EndedCall, outcome: ToolOutcome, content: string,
   if (outcomeBlocksTool(outcome)) turn.blocked.set(live.request.name, live.callId);
   if (tool !== undefined && input !== undefined) {
     if (ran && !tool.surelyReads) turn.recent.noteWrite(live.resourceKeys);
-    turn.recent.noteSettled({
-      callId: live.callId,
-      toolName: tool.name,
-      inputDigest: input.effective.digest,
-      outcome,
-      content,
-      idempotent: tool.idempotent,
-      resourceKeys: live.resourceKeys,
-    });
+    const { digest } = input.effective;
+    turn.recent.noteSettled(tool, live.callId, digest, outcome, content, live.resourceKeys);
   }
   if ('toolResult' in outcome && outcome.toolResult !== undefined && isTerminalResult(outcome.toolResult))
     turn.endBy('terminal_result');

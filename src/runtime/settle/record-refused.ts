@@ -7,7 +7,7 @@ import type { CallNotAccepted, FailedWritesUnlisted } from '../../call/event.ts'
 import type { Entry } from '../../ledger/journal.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
-import { callKey } from '../state/runtime-state.ts';
+import { callKey } from '../state/call-key.ts';
 import type { Engine } from '../state/engine.ts';
 import type { RefusedWrite, Unlisted } from '../host/failed-writes.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';

@@ -4,7 +4,6 @@
  * Later stages are in `call-stages.ts`.
  */
 import { createKnownSecrets, shortestShared } from '../../base/known-secrets.ts';
-import { readTraceparent } from '../../base/traceparent.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -33,6 +32,8 @@ export type Manner = {
   readonly queuedMs?: number;
   /** A tool that the runtime itself calls. Default: the tool with the requested name. */
   readonly tool?: AnyTool | undefined;
+  /** Set if this process took the call over. */
+  readonly takenOver?: TakenOver;
 };
 
 /** Facts about a call that this process took over from a dead owner. */
@@ -59,24 +60,21 @@ export type AcceptedCall = {
   readonly requested: KeptInput;
   readonly facts: CallerFacts;
   readonly options: CallOptions;
-  /** The trace context that the caller sent. */
-  readonly traceparent: string | undefined;
-  readonly submitted: boolean;
-  readonly awaitStart: Manner['awaitStart'];
-  readonly queuedMs: number | undefined;
-  /** The call that this one undoes. */
-  readonly undoes: string | undefined;
+  readonly manner: Manner;
   /** Undefined if no tool has the requested name. */
   readonly tool: AnyTool | undefined;
   /** The rules in force when the call arrived. */
   readonly policy: Policy | undefined;
-  readonly takenOver: TakenOver | undefined;
 
   readonly journal: CallJournal;
   readonly signals: CallSignals;
   readonly secrets: CallSecrets;
   readonly preview: ShownPreview;
 };
+
+/** The call that this one undoes. */
+export const undoneBy = ({ manner, request }: Pick<AcceptedCall, 'manner' | 'request'>): string | undefined =>
+  manner.tool === undefined ? undefined : undoneCallId(request.id);
 
 /** The runtime that makes the call. */
 export type CallMaker = CallServices & { readonly engine: Engine };
@@ -88,7 +86,6 @@ export function acceptCall(
   requested: KeptInput,
   options: CallOptions,
   manner: Manner,
-  takenOver?: TakenOver,
 ): AcceptedCall {
   const { engine } = maker;
   const read = readCallerFacts(options, turn.facts, engine.redactor);
@@ -110,17 +107,9 @@ export function acceptCall(
     requested: kept,
     facts,
     options,
-    traceparent:
-      options.traceparent === undefined
-        ? turn.traceparent
-        : (readTraceparent(options.traceparent) ?? turn.traceparent),
-    submitted: manner.submitted,
-    awaitStart: manner.awaitStart,
-    queuedMs: manner.queuedMs,
-    undoes: manner.tool === undefined ? undefined : undoneCallId(request.id),
+    manner,
     tool: manner.tool ?? engine.toolFor(request.name, policy),
     policy,
-    takenOver,
     journal,
     signals: new CallSignals(journal),
     secrets: new CallSecrets(facts.hidden, kept.secrets),

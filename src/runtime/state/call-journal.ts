@@ -4,13 +4,14 @@
  * the ledger answers anything but `appended`, the caller drops them with `rewind`.
  */
 import type { Call } from '../../call/call.ts';
-import type { Command } from '../../call/command.ts';
+import type { Command, EventDraft } from '../../call/command.ts';
 import type { Subject } from '../../call/decide.ts';
 import { decideOrThrow } from '../../call/decide.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, LogLine, QuittanceEvent, TurnOpened } from '../../call/event.ts';
 import type { CallDraft } from '../../call/evolve.ts';
-import { begin, foldCall, toCall } from '../../call/evolve.ts';
+import { foldCall, toCall } from '../../call/evolve.ts';
+import { OwnCall } from '../../call/own-call.ts';
 import { stepCall } from '../../call/step-call.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import type { Awaitable } from '../../base/json.ts';
@@ -28,75 +29,92 @@ export type EntryExtra = Pick<
   Entry,
   'claim' | 'releaseClaim' | 'reserve' | 'settle' | 'sealed' | 'dropSealed' | 'guards'
 >;
-const nothingMore: EntryExtra = Object.freeze({});
+export const nothingMore: EntryExtra = Object.freeze({});
 const none: readonly never[] = Object.freeze([]);
 
 export class CallJournal implements Subject {
   readonly engine: Engine;
   readonly turn: TurnState;
-  readonly sessionId: string;
-  readonly turnId: string;
   readonly callId: string;
-  /** The call folded from its stored and its new events. Only the journal changes it. */
-  call: Call | undefined;
   /** The version of the call in the ledger. 0 if it is not stored yet. */
   version = 0;
   /** Does this process own the call? */
   owned = false;
   /** The previous owner, until the takeover is on record. */
-  previousOwner: string | undefined;
+  declare previousOwner: string | undefined;
   /** Side problems: the log lines that are stored with the end of the call. */
-  asides: readonly LogLine[] = none;
+  declare asides: readonly LogLine[];
   /** The end of the call, if it could not be stored. */
-  unkept: UnkeptEnd | undefined;
+  declare unkept: UnkeptEnd | undefined;
   /**
    * Is the executed form of the input stored sealed? Then `sealedAs` names the stored one, and `sealing` the
    * one about to be stored.
    */
-  sealed = false;
-  sealedAs: string | undefined;
-  sealing: string | undefined;
+  declare sealed: boolean;
+  declare sealedAs: string | undefined;
+  declare sealing: string | undefined;
 
   /** The call before the first event made here. Undefined if it began here. */
-  private base: Call | undefined;
+  declare private base: Call | undefined;
   private draft: CallDraft | undefined;
-  /** For `decide`: the journal itself says which call its events are about. */
-  readonly nextId: () => string;
-  readonly origin: string | undefined;
   at = 0;
   /** Most calls have four events: V8 reserves room for that many here, but for seventeen if `[]` grows. */
   private made = new Array<QuittanceEvent | EmittedEvent>();
+  /** Does an entry of the ledger hold this very list? Then it must not change. */
+  private isLent = false;
   private kept = 0;
-  private moves: readonly Move[] = none;
-  private onKept: (() => void) | undefined;
+  declare private moves: readonly Move[];
+  declare private onKept: (() => void) | undefined;
   /** What telemetry hears of the call. */
-  observer: CallObserver | undefined;
+  declare observer: CallObserver | undefined;
   private isFlushing = false;
   /** For a flush that waits until another one is done. */
-  private flushed: PromiseWithResolvers<void> | undefined;
+  declare private flushed: PromiseWithResolvers<void> | undefined;
+
+  /** Few calls have these, so they are on the prototype until they are set. */
+  static {
+    const unset: Partial<CallJournal> = { asides: none, sealed: false };
+    Object.assign(this.prototype, unset, { moves: none });
+  }
 
   constructor(engine: Engine, turn: TurnState, callId: string) {
     this.engine = engine;
     this.turn = turn;
-    this.sessionId = turn.sessionId;
-    this.turnId = turn.turnId;
     this.callId = callId;
-    this.nextId = engine.nextEventId;
-    this.origin = turn.origin;
+  }
+
+  /** The call folded from its stored and its new events. Only the journal changes it. */
+  get call(): Call | undefined {
+    return this.draft && toCall(this.draft);
+  }
+
+  // For `decide`: the journal itself says which call its events are about.
+  get sessionId(): string {
+    return this.turn.sessionId;
+  }
+  get turnId(): string {
+    return this.turn.turnId;
+  }
+  get origin(): string | undefined {
+    return this.turn.origin;
+  }
+  nextId(): string {
+    return this.engine.nextEventId();
   }
 
   /** Turns a command into its event. A refusal here is a bug in the runtime. */
-  apply(command: Command): CallEvent {
+  apply(command: Command | EventDraft): CallEvent {
     this.at = this.engine.ledger.now();
     const event = this.draft === undefined ? this.open(command) : stepCall(this.draft, command, this);
-    this.made.push(event);
-    if (command.type === 'request') this.owned = true;
+    this.add(event);
+    if (event.type === 'tool.requested') this.owned = true;
     return event;
   }
 
-  private open(command: Command): CallEvent {
+  private open(command: Command | EventDraft): CallEvent {
     const event = decideOrThrow(undefined, command, this);
-    this.goOnFrom(begin(event));
+    if (event.type !== 'tool.requested') throw new TypeError(`A call cannot begin with ${event.type}.`);
+    this.draft = new OwnCall(event);
     return event;
   }
 
@@ -104,13 +122,24 @@ export class CallJournal implements Subject {
    * Moves a state that calls of the session share with the next append. Its new value is in the last event.
    */
   move(move: Move, events: readonly QuittanceEvent[]): void {
-    for (const event of events) this.made.push(event);
+    for (const event of events) this.add(event);
     this.moves = [...this.moves, move];
   }
 
   /** Adds events of behaviors to the next append. */
   bring(events: readonly (QuittanceEvent | EmittedEvent)[]): void {
-    for (const event of events) this.made.push(event);
+    for (const event of events) this.add(event);
+  }
+
+  private add(event: QuittanceEvent | EmittedEvent): void {
+    if (this.isLent) this.takeBack(this.made.length);
+    this.made.push(event);
+  }
+
+  /** Continues with a list of its own, up to this length. */
+  private takeBack(length: number): void {
+    this.made = this.made.slice(0, length);
+    this.isLent = false;
   }
 
   /** Does the next append move a shared state? */
@@ -122,6 +151,7 @@ export class CallJournal implements Subject {
   stay(): void {
     this.moves = none;
     this.made = this.made.filter((event, at) => at < this.kept || isCallEvent(event));
+    this.isLent = false;
   }
 
   /** Events that are not stored yet. */
@@ -138,8 +168,9 @@ export class CallJournal implements Subject {
   rebase(call: Call, version: number = this.version): void {
     this.base = call;
     this.made = [];
+    this.isLent = false;
     this.kept = 0;
-    this.goOnFrom({ ...call });
+    this.draft = { ...call };
     this.version = version;
     this.owned = false;
   }
@@ -163,10 +194,10 @@ export class CallJournal implements Subject {
   }
 
   rewind(mark: number): void {
-    this.made.length = mark;
+    this.takeBack(mark);
     this.moves = none;
     const folded = foldCall(this.made.filter(isCallEvent), this.base);
-    this.goOnFrom(folded && { ...folded });
+    this.draft = folded && { ...folded };
   }
 
   /** Appends a remark: a fact that does not change the call, so its order does not matter. */
@@ -207,11 +238,6 @@ export class CallJournal implements Subject {
       if (!(await engine.ledger.spill.write(toLate([failed, late])))) throw error;
       engine.spill.waiting = true;
     }
-  }
-
-  private goOnFrom(draft: CallDraft | undefined): void {
-    this.draft = draft;
-    this.call = draft && toCall(draft);
   }
 
   /** The event of a command that does not change the call. */
@@ -266,8 +292,9 @@ export class CallJournal implements Subject {
   private endFlush(): void {
     this.isFlushing = false;
     const { flushed } = this;
+    if (flushed === undefined) return;
     this.flushed = undefined;
-    flushed?.resolve();
+    flushed.resolve();
   }
 
   private noteAnswer(
@@ -307,12 +334,17 @@ export class CallJournal implements Subject {
     expectedVersion: number | 'any',
     opening: TurnOpened | undefined,
   ): Entry {
-    const events = this.made.slice(this.kept);
-    if (opening !== undefined) events.unshift(opening);
+    const entryId = this.engine.ids.next('ent');
+    const { sessionId, callId, moves } = this;
+    const { depth } = this.turn;
+    const events = this.toStore(opening);
+    // Most entries hold only events.
+    if (extra === nothingMore && moves.length === 0 && depth === 0)
+      return { entryId, sessionId, callId, expectedVersion, events };
     return {
-      entryId: this.engine.ids.next('ent'),
-      sessionId: this.sessionId,
-      callId: this.callId,
+      entryId,
+      sessionId,
+      callId,
       expectedVersion,
       events,
       claim: extra.claim,
@@ -321,10 +353,18 @@ export class CallJournal implements Subject {
       settle: extra.settle,
       sealed: extra.sealed,
       dropSealed: extra.dropSealed,
-      moves: this.moves.length === 0 ? undefined : this.moves,
+      moves: moves.length === 0 ? undefined : moves,
       guards: extra.guards,
-      depth: this.turn.depth === 0 ? undefined : this.turn.depth,
+      depth: depth === 0 ? undefined : depth,
     };
+  }
+
+  private toStore(opening: TurnOpened | undefined): Entry['events'] {
+    if (opening !== undefined) return [opening, ...this.made.slice(this.kept)];
+    // Hardly anything follows the end of a call, so its list need not be copied.
+    if (this.kept > 0 || this.call?.status !== 'settled') return this.made.slice(this.kept);
+    this.isLent = true;
+    return this.made;
   }
 
   private noteKept(upTo: number, version: number, sealed = false): void {
@@ -335,7 +375,7 @@ export class CallJournal implements Subject {
     }
     if (this.observer?.isRecording === true) this.observer.noteStored(this.made.slice(this.kept, upTo));
     this.kept = upTo;
-    this.moves = none;
+    if (this.moves.length > 0) this.moves = none;
     this.onKept?.();
   }
 }

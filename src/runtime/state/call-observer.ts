@@ -5,32 +5,35 @@
  *    call.
  * 2. Texts are masked here: ids and names by their form, and by the secrets of the call.
  */
-import { safeId } from '../../base/safe-id.ts';
+import { hiddenId, safeId } from '../../base/safe-id.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import { readTraceparent } from '../../base/traceparent.ts';
 import type { Call } from '../../call/call.ts';
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CallEvent, DecidedBy, QuittanceEvent } from '../../call/event.ts';
+import type { HiddenId } from '../../call/events/gate-event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallMoment, CallTelemetry, TelemetryDecider } from '../host/telemetry.ts';
 import type { SafeTelemetry } from '../host/safe-telemetry.ts';
 import { longestName } from '../host/safe-telemetry.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallReply } from './call-reply.ts';
+import type { TracedCall } from './caller-trace.ts';
+import { traceparentOf } from './caller-trace.ts';
 import type { CallWithSecrets } from '../input/clean.ts';
 import { clean } from '../input/clean.ts';
 
 /** The part of a call that telemetry hears of. */
-export type ObservedCall = CallWithSecrets & {
-  readonly engine: { readonly telemetry: SafeTelemetry };
-  readonly sessionId: string;
-  readonly callId: string;
-  readonly turn: { readonly turnId: string };
-  readonly request: { readonly name: string };
-  readonly traceparent: string | undefined;
-  readonly journal: { readonly call: Call | undefined };
-};
+export type ObservedCall = CallWithSecrets &
+  TracedCall & {
+    readonly engine: { readonly telemetry: SafeTelemetry };
+    readonly sessionId: string;
+    readonly callId: string;
+    readonly turn: { readonly turnId: string };
+    readonly request: { readonly name: string };
+    readonly journal: { readonly call: Call | undefined };
+  };
 
 export class CallObserver {
   readonly #live: ObservedCall;
@@ -40,13 +43,14 @@ export class CallObserver {
   readonly traceparent: string | undefined;
   /** Are single moments noted? */
   isRecording: boolean;
-  #isRecalled = false;
+  /** Is the call counted here when it ends? */
+  #isCounted = true;
 
   private constructor(live: ObservedCall, port: CallTelemetry) {
     this.#live = live;
     this.#telemetry = live.engine.telemetry;
     this.#port = port;
-    this.traceparent = readTraceparent(port.traceparent);
+    this.traceparent = this.#telemetry.readContext(port.traceparent);
     this.isRecording = port.isRecording;
   }
 
@@ -57,9 +61,11 @@ export class CallObserver {
     try {
       const port = telemetry.port.startCall({
         toolName:
-          live.tool === undefined ? name(live, live.request.name) : telemetry.shownNameOf(live.tool.name),
+          live.tool === undefined
+            ? nameOfUnknown(live, live.request.name)
+            : telemetry.shownNameOf(live.tool.name),
         isKnownTool: live.tool !== undefined,
-        parent: live.traceparent,
+        parent: traceparentOf(live),
         continues,
       });
       if (port === undefined) return undefined;
@@ -78,7 +84,11 @@ export class CallObserver {
 
   #describe(): void {
     const { sessionId, callId, turn, tool, journal } = this.#live;
-    const shown = { sessionId: name(this.#live, sessionId), callId: name(this.#live, callId) };
+    // A process that continues a call may not know its secrets.
+    const hiddenIds = journal.call?.hiddenIds ?? [];
+    const show = (id: string, what: HiddenId): string =>
+      hiddenIds.includes(what) ? hiddenId(id) : name(this.#live, id);
+    const shown = { sessionId: show(sessionId, 'session'), callId: show(callId, 'call') };
     const isHidden = shown.sessionId !== sessionId || shown.callId !== callId;
     this.note({
       type: 'described',
@@ -107,27 +117,31 @@ export class CallObserver {
     return this.#port?.runBody !== undefined;
   }
 
-  /** Runs the body once, whatever telemetry does. Its own time is not part of the body's. */
+  /** Runs the body once, whatever telemetry does: it may throw, call twice, or not at all. */
   runBody<Value>(run: () => Value): Value {
-    let end: { readonly value: Value } | { readonly error: unknown } | undefined;
+    let end: 'none' | 'returned' | 'threw' = 'none';
+    let value: Value | undefined;
+    let thrown: unknown;
     const once = (): Value | undefined => {
-      if (end !== undefined) return 'value' in end ? end.value : undefined;
+      if (end !== 'none') return value;
+      // A body that starts itself again through telemetry must not run again either.
+      end = 'returned';
       try {
-        const value = run();
-        end = { value };
-        return value;
+        return (value = run());
       } catch (error) {
-        end = { error };
+        end = 'threw';
+        thrown = error;
         return undefined;
       }
     };
-    this.#safely((port) => {
-      port.runBody?.(once);
-    });
-    if (end === undefined) once();
-    const ended = end as { readonly value: Value } | { readonly error: unknown } | undefined; // set by `once`
-    if (ended !== undefined && 'value' in ended) return ended.value;
-    throw ended?.error;
+    try {
+      this.#port?.runBody?.(once);
+    } catch (error) {
+      this.#giveUp(error);
+    }
+    if (end === 'none') once();
+    if ((end as string) === 'threw') throw thrown; // set by `once`
+    return value as Value; // the body returned
   }
 
   get attemptTraceparent(): string | undefined {
@@ -141,9 +155,15 @@ export class CallObserver {
   /** The reply to the caller, or undefined if there is none yet. */
   end(reply: CallReply | undefined): void {
     const settled = reply !== undefined && reply.type !== 'held' ? reply : undefined;
-    this.#safely((port) => port.end(settled === undefined ? { type: 'left' } : this.#toEnd(settled)));
+    const port = this.#port;
+    if (port === undefined) return;
     this.#port = undefined;
     this.isRecording = false;
+    try {
+      this.#watch(port.end(settled === undefined ? { type: 'left' } : this.#toEnd(settled)));
+    } catch (error) {
+      this.#telemetry.report(error);
+    }
   }
 
   #toEnd(outcome: ToolOutcome): Parameters<CallTelemetry['end']>[0] {
@@ -154,7 +174,7 @@ export class CallObserver {
       code: 'code' in outcome ? outcome.code : undefined,
       attempts,
       bodyMs: attempts > 0 && 'elapsedMs' in outcome ? outcome.elapsedMs : undefined,
-      isFirst: !this.#isRecalled,
+      isFirst: this.#isCounted,
     };
   }
 
@@ -180,22 +200,38 @@ export class CallObserver {
 
   /** The request is answered from the record of an earlier one. */
   noteRecall(how: 'cached' | 'replayed' | 'conflict'): void {
-    this.#isRecalled = true;
+    this.#isCounted = false;
     this.note({ type: 'recalled', how, from: this.#live.journal.call?.traceparent });
+  }
+
+  /** Another process waits for the outcome and counts it. */
+  noteCountedElsewhere(): void {
+    this.#isCounted = false;
   }
 
   #safely(tell: (port: CallTelemetry) => unknown): void {
     if (this.#port === undefined) return;
     try {
-      const answer = tell(this.#port);
-      if (answer instanceof Promise) answer.catch((error: unknown) => this.#telemetry.report(error));
+      this.#watch(tell(this.#port));
     } catch (error) {
-      this.#port = undefined;
-      this.isRecording = false;
-      this.#telemetry.report(error);
+      this.#giveUp(error);
     }
   }
+
+  /** An asynchronous implementation is not awaited, and its failure must not end the process. */
+  #watch(answer: unknown): void {
+    if (answer instanceof Promise) answer.catch((error: unknown) => this.#telemetry.report(error));
+  }
+
+  #giveUp(error: unknown): void {
+    this.#port = undefined;
+    this.isRecording = false;
+    this.#telemetry.report(error);
+  }
 }
+
+const nameOfUnknown = (live: ObservedCall, text: string): string =>
+  live.journal.call?.hiddenIds.includes('tool') === true ? hiddenId(text) : name(live, text);
 
 const name = (live: ObservedCall, text: string): string => cutText(clean(live, safeId(text)), longestName);
 

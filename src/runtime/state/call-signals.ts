@@ -7,17 +7,23 @@ import type { CallJournal } from './call-journal.ts';
 export class CallSignals {
   readonly #journal: CallJournal;
   /** Why the call must end early. */
-  cancelled: string | undefined;
-  onCancel: (() => void) | undefined;
+  declare cancelled: string | undefined;
+  declare onCancel: (() => void) | undefined;
   /** The body that runs. An object instead of a function spares every call a function. */
-  running: { cancel(): void } | undefined;
+  running: { cancel(): void } | undefined = undefined;
   /** Is this runtime closed? It then no longer waits for people and other processes. */
-  left = false;
-  onLeave: (() => void) | undefined;
+  declare left: boolean;
+  declare onLeave: (() => void) | undefined;
   /** Stops the running preview, or the wait for another call. Nothing more of it is recorded. */
-  abandon: (() => void) | undefined;
+  declare abandon: (() => void) | undefined;
   /** Withdraws the open question, if there is one. */
-  withdraw: ((reason: string) => void) | undefined;
+  declare withdraw: ((reason: string) => void) | undefined;
+
+  /** Few calls have signals, so most are on the prototype until they are set. */
+  static {
+    const unset: Partial<CallSignals> = { left: false };
+    Object.assign(this.prototype, unset);
+  }
 
   constructor(journal: CallJournal) {
     this.#journal = journal;

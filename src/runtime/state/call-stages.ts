@@ -153,14 +153,9 @@ export const toJudged = (
   requested: live.requested,
   facts: live.facts,
   options: live.options,
-  traceparent: live.traceparent,
-  submitted: live.submitted,
-  awaitStart: live.awaitStart,
-  queuedMs: live.queuedMs,
-  undoes: live.undoes,
+  manner: live.manner,
   tool,
   policy: live.policy,
-  takenOver: live.takenOver,
   journal: live.journal,
   signals: live.signals,
   secrets: live.secrets,
@@ -182,6 +177,26 @@ export const toJudged = (
   grant: known.grant,
   passages,
   lastGate: 'validate',
+});
+
+/** The call as it was before its gates. */
+export const asAccepted = (live: AcceptedCall): AcceptedCall => ({
+  services: live.services,
+  engine: live.engine,
+  turn: live.turn,
+  sessionId: live.sessionId,
+  callId: live.callId,
+  request: live.request,
+  requested: live.requested,
+  facts: live.facts,
+  options: live.options,
+  manner: live.manner,
+  tool: live.tool,
+  policy: live.policy,
+  journal: live.journal,
+  signals: live.signals,
+  secrets: live.secrets,
+  preview: live.preview,
 });
 
 /** Is the input of the call known? */

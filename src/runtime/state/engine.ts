@@ -21,6 +21,7 @@ import type { MayGrant } from '../host/may-grant.ts';
 import type { OnTrouble } from '../host/runtime-trouble.ts';
 import type { OwnFiles } from '../files/own-files.ts';
 import type { PreToolUse } from '../host/tool-decision.ts';
+import type { AppendGate } from '../host/append-gate.ts';
 import type { SafeTelemetry } from '../host/safe-telemetry.ts';
 
 /** The parts of a runtime after its options are read. All its code shares them. */
@@ -54,6 +55,7 @@ export type Engine = {
   readonly onConfirm: OnConfirm | undefined;
   readonly onTrouble: OnTrouble;
   readonly telemetry: SafeTelemetry;
+  readonly appendGate: AppendGate;
   readonly mayDecide: MayDecide | undefined;
   readonly mayGrant: MayGrant | undefined;
   readonly separateDuties: boolean;

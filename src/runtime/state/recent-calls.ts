@@ -7,7 +7,14 @@ import type { ToolOutcome } from '../../call/outcome.ts';
 export interface RecentCalls {
   /** Notes that a body started which may change something. Without keys it may change anything. */
   noteWrite(resourceKeys: readonly string[] | undefined): void;
-  noteSettled(done: SettledCall): void;
+  noteSettled(
+    tool: { readonly name: string; readonly idempotent: boolean },
+    callId: string,
+    inputDigest: string,
+    outcome: ToolOutcome,
+    content: string,
+    resourceKeys: readonly string[] | undefined,
+  ): void;
   /**
    * The earlier successful call with the same tool and input, if nothing it may depend on was written since.
    */
@@ -23,16 +30,6 @@ export type Round = {
   readonly toolNames: readonly string[];
   /** How often it was made. */
   readonly count: number;
-};
-
-export type SettledCall = {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly inputDigest: string;
-  readonly outcome: ToolOutcome;
-  readonly content: string;
-  readonly idempotent: boolean;
-  readonly resourceKeys: readonly string[] | undefined;
 };
 
 type Success = {
@@ -77,7 +74,7 @@ export function createRecentCalls(): RecentCalls {
       if (resourceKeys === undefined) lastUnboundWrite = tick;
       else for (const key of resourceKeys) writes.set(key, tick);
     },
-    noteSettled({ callId, toolName, inputDigest, outcome, content, idempotent, resourceKeys }) {
+    noteSettled({ name: toolName, idempotent }, callId, inputDigest, outcome, content, resourceKeys) {
       // A denial by a guard is not a new outcome: the loop it stopped continues with the next such call.
       if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
       const step: Step = { toolName, inputDigest, type: outcome.type, end: likeness(outcome, content) };

@@ -1,6 +1,6 @@
 import type { Owners } from '../../ledger/owners.ts';
 import type { AcceptedCall } from './accepted-call.ts';
-import type { ActiveCall } from './active-call.ts';
+import type { ActiveCalls } from './active-calls.ts';
 import type { CallServices } from './call-services.ts';
 import type { AskedCall } from './call-stages.ts';
 import type { Engine } from './engine.ts';
@@ -35,22 +35,6 @@ export type PendingSettlement = {
   /** Its question, if it is held. */
   readonly asked: AskedCall | undefined;
 };
-
-/** The calls a runtime is making. */
-export interface ActiveCalls {
-  readonly size: number;
-  get(key: string): ActiveCall | undefined;
-  has(key: string): boolean;
-  set(key: string, active: ActiveCall): unknown;
-  delete(key: string): boolean;
-  values(): IterableIterator<ActiveCall>;
-}
-
-export const createActiveCalls = (): ActiveCalls => new Map<string, ActiveCall>();
-
-/** The key of a call in `activeCalls`. No two calls share it, whatever their ids contain. */
-export const callKey = (call: { readonly sessionId: string; readonly callId: string }): string =>
-  `${call.sessionId.length}:${call.sessionId}${call.callId}`;
 
 /** How many runtimes of this handle are making the call. */
 export function countMakers({ runtimes }: Pick<Owners, 'runtimes'>, key: string): number {

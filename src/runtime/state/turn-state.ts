@@ -2,10 +2,13 @@
 import type { TurnEndReason, TurnOpened } from '../../call/event.ts';
 import type { Budget } from '../host/budget.ts';
 import type { CallerFacts } from '../input/caller-facts.ts';
+import { keyBeginning } from './call-key.ts';
 import type { RecentCalls } from './recent-calls.ts';
 
 export class TurnState {
   readonly sessionId: string;
+  /** The beginning of the keys of its calls. */
+  readonly keyBeginning: string;
   readonly turnId: string;
   readonly facts: CallerFacts;
   /** The trace context of the caller, for calls without their own. */
@@ -43,6 +46,7 @@ export class TurnState {
     readonly depth?: number;
   }) {
     this.sessionId = given.opening.sessionId;
+    this.keyBeginning = keyBeginning(given.opening.sessionId);
     this.turnId = given.opening.turnId;
     this.deadlineMs = given.opening.deadlineMs;
     this.facts = given.facts;

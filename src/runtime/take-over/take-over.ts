@@ -9,7 +9,7 @@ import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
 import { bindBudgets, strictest } from '../host/budget.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
-import type { AcceptedCall, CallMaker } from '../state/accepted-call.ts';
+import type { AcceptedCall, CallMaker, Manner } from '../state/accepted-call.ts';
 import { acceptCall } from '../state/accepted-call.ts';
 import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
 import { withInput } from '../state/call-stages.ts';
@@ -36,7 +36,7 @@ export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
   call: Call,
-  awaitStart?: AcceptedCall['awaitStart'],
+  awaitStart?: Manner['awaitStart'],
 ): Promise<TakenOverCall> {
   const { engine } = maker;
   const executed = await readExecuted(engine, call);
@@ -56,8 +56,8 @@ export async function takeOver(
       submitted: call.submitted,
       awaitStart,
       tool: engine.undoToolFor(call.toolName, engine.policyInForce()),
+      takenOver: { givenUp: isGivenUp(call) },
     },
-    { givenUp: isGivenUp(call) },
   );
   const { journal } = live;
   journal.inherit(call, stored.version);

@@ -40,16 +40,6 @@ export function awaitReply(
   return options.signal === undefined ? reply : unlessGivenUp(active, options, reply);
 }
 
-/** The first reply that counts for a caller. Most calls end with it, without any further wait. */
-export const firstReply = (
-  active: ActiveCall,
-  turn: TurnState,
-  options: CallOptions,
-): Promise<CallReply | PendingCall> =>
-  active.reply !== undefined && options.signal === undefined && active.live.turn === turn
-    ? active.reply
-    : awaitReply(active, turn, options);
-
 /**
  * The signal of the caller that makes the call cancels it, and the outcome says so. The signal of a caller
  * that joined, here or from another process, only ends that caller's wait.

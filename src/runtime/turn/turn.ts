@@ -11,14 +11,16 @@ import type { AnyTool, ToolInput, ToolOutput } from '../../tool/define-tool.ts';
 import type { Jsonified } from '../../tool/jsonified.ts';
 import { askFirst } from './ask-first.ts';
 import type { PendingCall } from './await-reply.ts';
-import { awaitReply, firstReply, orPending, unlessGivenUp } from './await-reply.ts';
+import { awaitReply, orPending, unlessGivenUp } from './await-reply.ts';
 import { callBatch } from './call-batch.ts';
 import type { ActiveCall } from '../state/active-call.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
-import { callKey } from '../state/runtime-state.ts';
+import { callKey } from '../state/call-key.ts';
 import type { Engine } from '../state/engine.ts';
-import { checkCallOptions, makeCall, noOptions, waitedFor } from './make-call.ts';
+import { checkCallOptions, noOptions } from './check-call-options.ts';
+import { MadeCall } from './made-call.ts';
+import { makeCall, waitedFor } from './make-call.ts';
 import type { TurnOptions } from '../host/turn-options.ts';
 import type { TurnState } from '../state/turn-state.ts';
 import { readStoredArtifact } from '../host/read-stored-artifact.ts';
@@ -122,9 +124,9 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     } catch (error) {
       return Promise.reject(error as Error);
     }
-    return firstReply(active, state, options).then((reply) =>
-      reply.type === 'held' ? awaitReply(active, state, options).then(orPending) : orPending(reply),
-    );
+    return active instanceof MadeCall && active.live.turn === state && options.signal === undefined
+      ? active.outcome()
+      : awaitReply(active, state, options).then(orPending);
   };
   state.onEnd = (why) => {
     if (why === 'terminal_result') endWithResult(runtime, state);

@@ -7,6 +7,7 @@ import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
 import { toPage } from './memory-queries.ts';
 import type { MemorySession } from './memory-session.ts';
+import { allEvents } from './memory-session.ts';
 
 export function queryConfirmations(
   sessions: Iterable<MemorySession>,
@@ -14,10 +15,10 @@ export function queryConfirmations(
 ): Page<ConfirmationSummary> {
   const found: [ConfirmationSummary, PageCursor][] = [];
   for (const { calls } of sessions)
-    for (const { events, position } of calls.values())
+    for (const call of calls.values())
       // stored for the call, so these are call events
-      for (const summary of summarizeConfirmations(events as readonly CallEvent[]))
-        if (matchesConfirmation(summary, query)) found.push([summary, [summary.askedAt, position]]);
+      for (const summary of summarizeConfirmations(allEvents(call) as readonly CallEvent[]))
+        if (matchesConfirmation(summary, query)) found.push([summary, [summary.askedAt, call.position]]);
   return toPage(found, query);
 }
 
@@ -26,10 +27,12 @@ export function findConfirmation(
   confirmationId: string,
 ): ConfirmationSummary | undefined {
   for (const { calls } of sessions)
-    for (const { events } of calls.values())
+    for (const call of calls.values()) {
+      const events = allEvents(call);
       if (events.some((event) => event.type === 'tool.held' && event.confirmationId === confirmationId))
         return summarizeConfirmations(events as readonly CallEvent[]).find(
           (summary) => summary.confirmationId === confirmationId,
         );
+    }
   return undefined;
 }

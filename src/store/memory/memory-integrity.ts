@@ -14,7 +14,8 @@ export function createMemoryIntegrity(store: MemoryStore): Integrity {
     findHeads({ after, limit, at = store.position }) {
       const { sessionIds } = store;
       const heads: Head[] = [];
-      let from = after === undefined ? 0 : firstIndex(sessionIds, (sessionId) => sessionId > after);
+      let from =
+        after === undefined ? 0 : firstIndex(sessionIds.length, (index) => (sessionIds[index] ?? '') > after);
       for (; from < sessionIds.length && heads.length < limit; from++) {
         const session = sessions.get(sessionIds[from] as string);
         const length = session === undefined ? 0 : findAfter(session.entries, at);

@@ -4,6 +4,7 @@ import type { QuittanceEvent } from '../../call/event.ts';
 import type { Journal } from '../../ledger/journal.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
 import { measureJson } from './measure-json.ts';
+import { allEvents } from './memory-session.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 export function createMemoryJournal(store: MemoryStore): Journal {
@@ -13,10 +14,10 @@ export function createMemoryJournal(store: MemoryStore): Journal {
     readCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
       if (call === undefined) return undefined;
-      const { version, events, depth, claimKey } = call;
+      const { version, depth, claimKey } = call;
       return {
         version,
-        events: frozen(events),
+        events: frozen(allEvents(call)),
         ownerId,
         ...(depth !== undefined && depth > 0 && { depth }),
         ...(claimKey !== undefined && { claimKey }),
@@ -24,7 +25,7 @@ export function createMemoryJournal(store: MemoryStore): Journal {
     },
     measureCall(sessionId, callId) {
       const call = sessions.get(sessionId)?.calls.get(callId);
-      return call === undefined ? 0 : measureJson(call.events);
+      return call === undefined ? 0 : measureJson(allEvents(call));
     },
     readSession: (sessionId, scope) => {
       const session = sessions.get(sessionId);

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { systemClock } from '../../base/clock.ts';
 import { createIds } from '../../base/ids.ts';
 import type { Artifacts } from '../../ledger/artifacts.ts';
+import { countCalls, countDenials } from '../../ledger/call-count.ts';
 import { tallyCalls } from '../../ledger/call-tally.ts';
 import type { Claims } from '../../ledger/claims.ts';
 import type { Cursors } from '../../ledger/cursors.ts';
@@ -57,11 +58,13 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   };
 }
 
+const none: readonly never[] = Object.freeze([]);
+
 const createClaims = (store: MemoryStore): Claims => ({
   readClaim: (claimKey) => store.claims.get(claimKey),
   readCounters: (names) => names.map((name) => store.readCounter(name)),
   findUnsettledEffects: (sessionId, toolName, inputDigest) =>
-    store.sessions.get(sessionId)?.inDoubt(toolName, inputDigest) ?? [],
+    store.sessions.get(sessionId)?.inDoubt(toolName, inputDigest) ?? none,
 });
 
 const createArtifacts = ({ artifacts }: MemoryStore): Artifacts => ({
@@ -85,6 +88,8 @@ const createQueries = (store: MemoryStore): Queries => ({
   findOpenCalls: (query = {}) => findOpenCalls(store, query),
   findCalls: (query) => queryCalls(store.sessions.values(), query),
   tallyCalls: (query) => tallyCalls(summarizeCalls(store.sessions.values()), query),
+  countCalls: (query) => countCalls(summarizeCalls(store.sessions.values()), query),
+  countDenials: (span) => countDenials(summarizeCalls(store.sessions.values()), span),
   findSessions: (query) => querySessions(store.sessions.values(), query),
   findConfirmations: (query) => queryConfirmations(store.sessions.values(), query),
   findConfirmation: (confirmationId) => findConfirmation(store.sessions.values(), confirmationId),

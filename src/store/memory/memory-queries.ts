@@ -7,16 +7,18 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { meetsTerms, toIndexTerms } from '../../ledger/call-search.ts';
 import { toCallWords } from '../../ledger/call-words.ts';
-import { hasText, matchesCall } from '../../ledger/match-call.ts';
+import { hasText, callMatcher } from '../../ledger/match-call.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
 import type { MemoryCall, MemorySession } from './memory-session.ts';
+import { allEvents } from './memory-session.ts';
 
 export function queryCalls(stored: Iterable<MemorySession>, query: CallQuery): Page<CallSummary> {
   const sessions = [...stored];
   const found: [CallSummary, PageCursor][] = [];
+  const matches = callMatcher(query);
   const isSearch = query.text !== undefined || query.idStart !== undefined;
   const terms = isSearch ? settle(toIndexTerms(query), sessions) : [];
   if (terms === undefined) return { rows: [], next: undefined };
@@ -26,7 +28,7 @@ export function queryCalls(stored: Iterable<MemorySession>, query: CallQuery): P
       const folded = fold(call);
       if (folded === undefined) continue;
       const summary = toCallSummary(folded);
-      if (!matchesCall(summary, query)) continue;
+      if (!matches(summary)) continue;
       if (isSearch && !meetsTerms(toCallWords(summary, outputOf(folded)), terms)) continue;
       found.push([summary, [summary.requestedAt, call.position]]);
     }
@@ -62,7 +64,8 @@ export function* summarizeCalls(sessions: Iterable<MemorySession>): Generator<Ca
 
 export function querySessions(sessions: Iterable<MemorySession>, query: SessionQuery): Page<SessionSummary> {
   const found: [SessionSummary, PageCursor][] = [];
-  for (const { sessionId, entries, calls } of sessions) {
+  for (const { sessionId, entries: stored, calls } of sessions) {
+    const entries = stored.slice();
     const [first] = entries;
     if (first === undefined) continue;
     if (query.sessionId === undefined ? sessionId === ledgerSessionId : sessionId !== query.sessionId)
@@ -83,7 +86,7 @@ export function querySessions(sessions: Iterable<MemorySession>, query: SessionQ
   return toPage(found, query);
 }
 
-const fold = ({ events }: MemoryCall): Call | undefined => foldCall(events as readonly CallEvent[]); // stored for the call, so these are call events
+const fold = (call: MemoryCall): Call | undefined => foldCall(allEvents(call) as readonly CallEvent[]); // stored for the call, so these are call events
 
 const summarize = (stored: MemoryCall): CallSummary | undefined => {
   const call = fold(stored);

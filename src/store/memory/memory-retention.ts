@@ -15,7 +15,7 @@ export function createMemoryRetention(store: MemoryStore, ids: Ids, now: () => n
       const session = sessions.get(erasure.sessionId);
       if (session === undefined) return 0;
       const asked = erasure.entryIds && new Set(erasure.entryIds);
-      const items = session.entries.filter(({ entry }) => asked?.has(entry.entryId) ?? true);
+      const items = session.entries.slice().filter(({ entry }) => asked?.has(entry.entryId) ?? true);
       refuseOpen(
         session,
         items.map(({ entry }) => entry.callId),

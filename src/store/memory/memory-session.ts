@@ -11,6 +11,7 @@ import type { Entry, StoredState } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
+import { PagedList } from './paged-list.ts';
 import {
   clearsUnsettledEffect,
   lastInputDigest,
@@ -22,8 +23,10 @@ export type MemoryCall = {
   readonly position: number;
   readonly depth: number | undefined;
   version: number;
-  /** Never changed: it may be the list of an entry. */
-  events: readonly QuittanceEvent[];
+  /** Its events up to the last entry but one. See `allEvents`. Never changed: it may be the list of an entry. */
+  earlier: readonly QuittanceEvent[];
+  /** The events of its last entry. Most calls have at most two entries, so that no list is copied. */
+  latest: readonly QuittanceEvent[];
   settled: boolean;
   sealed: string | undefined;
   /** The key of its last claim. */
@@ -48,7 +51,7 @@ export type MemoryEntry = {
 
 export class MemorySession {
   readonly sessionId: string;
-  readonly entries: MemoryEntry[] = [];
+  readonly entries: PagedList<MemoryEntry> = new PagedList();
   readonly calls: Map<string, MemoryCall> = new Map();
   readonly states: Map<string, StoredState> = new Map();
   readonly #inDoubt = new Map<string, string[]>();
@@ -59,20 +62,21 @@ export class MemorySession {
   }
 
   get events(): QuittanceEvent[] {
-    return this.entries.flatMap(({ events }) => events);
+    return this.entries.slice().flatMap(({ events }) => events);
   }
 
   get eventsWithoutCall(): QuittanceEvent[] {
-    return this.entries.flatMap(({ entry, events }) => (entry.callId === undefined ? events : []));
+    return this.entries.slice().flatMap(({ entry, events }) => (entry.callId === undefined ? events : []));
   }
 
-  /** Adds an accepted entry. `version`: of its call, or 0 for an entry without a call. */
-  add(position: number, entry: KeptEntry): { readonly item: MemoryEntry; readonly version: number } {
+  /** Adds an accepted entry, here and to the log. Returns the version of its call, or 0 for an entry without a call. */
+  add(position: number, entry: KeptEntry, log: PagedList<MemoryEntry>): number {
     const events = entry.events as readonly QuittanceEvent[];
     const index = this.entries.length;
     const item: MemoryEntry = { position, session: this, index, entry, events, written: undefined };
     this.entries.push(item);
-    return { item, version: this.#apply(position, entry) };
+    log.push(item);
+    return this.#apply(position, entry);
   }
 
   #apply(position: number, entry: KeptEntry): number {
@@ -91,7 +95,8 @@ export class MemorySession {
         position,
         depth,
         version: 0,
-        events: none,
+        earlier: none,
+        latest: none,
         settled: false,
         sealed: undefined,
         claimKey: undefined,
@@ -100,8 +105,8 @@ export class MemorySession {
       this.calls.set(callId, call);
     }
     const added = eventsOf(entry, callId);
-    // Most calls have one entry. A list that grows by `push` reserves room for many more.
-    call.events = call.events.length === 0 ? added : call.events.concat(added);
+    call.earlier = allEvents(call);
+    call.latest = added;
     for (const event of entry.events)
       if ('callId' in event && event.callId === callId && !isEmittedEvent(event))
         this.#note(call, event, callId);
@@ -117,7 +122,8 @@ export class MemorySession {
   }
 
   inDoubt(toolName: string, inputDigest: string): readonly string[] {
-    return this.#inDoubt.get(doubtKey(toolName, inputDigest))?.slice() ?? [];
+    if (this.#inDoubt.size === 0) return none;
+    return this.#inDoubt.get(doubtKey(toolName, inputDigest))?.slice() ?? none;
   }
 
   /** Every call whose effect is unresolved. */
@@ -131,7 +137,7 @@ export class MemorySession {
   /** An entry of this session in its stored form. */
   read(index: number, ownerId: string, random: () => string): StoredEntry {
     this.#write(ownerId, random);
-    const { position, written } = this.entries[index] as MemoryEntry;
+    const { position, written } = this.entries.get(index);
     return {
       position,
       sessionId: this.sessionId,
@@ -161,7 +167,9 @@ export class MemorySession {
     const call = callId === undefined ? undefined : this.calls.get(callId);
     if (call === undefined) return true;
     call.sealed = undefined;
-    call.events = this.entries
+    call.latest = none;
+    call.earlier = this.entries
+      .slice()
       .filter(({ entry }) => entry.callId === callId)
       .flatMap(({ events }) => events.filter((event) => 'callId' in event && event.callId === callId));
     return true;
@@ -169,7 +177,7 @@ export class MemorySession {
 
   #write(ownerId: string, random: () => string): void {
     for (; this.#written < this.entries.length; this.#written++) {
-      const item = this.entries[this.#written] as MemoryEntry;
+      const item = this.entries.get(this.#written);
       const previous = this.#written === 0 ? genesisHash(this.sessionId) : this.#hashAt(this.#written - 1);
       const written = writeEntry(item.entry, ownerId, random);
       item.written = { ...written, hash: chainHash(previous, this.#written + 1, written.text) };
@@ -177,14 +185,14 @@ export class MemorySession {
   }
 
   #hashAt(index: number): string {
-    const { written } = this.entries[index] as MemoryEntry;
+    const { written } = this.entries.get(index);
     return (written as NonNullable<typeof written>).hash;
   }
 
   #note(call: MemoryCall, event: QuittanceEvent, callId: string): void {
     if (event.type === 'tool.responded' && event.final) call.settled = true;
     if (leavesUnsettledEffect(event)) {
-      const digest = lastInputDigest(call.events, callId);
+      const digest = lastInputDigest(allEvents(call), callId);
       if (digest === undefined) return;
       const key = doubtKey(event.outcome.toolName, digest);
       const calls = this.#inDoubt.get(key);
@@ -199,17 +207,25 @@ export class MemorySession {
   }
 }
 
+/** The events of a call, in order. */
+export function allEvents({ earlier, latest }: MemoryCall): readonly QuittanceEvent[] {
+  if (earlier.length === 0) return latest;
+  return latest.length === 0 ? earlier : earlier.concat(latest);
+}
+
 /** The events of a call in an entry: the entry's own list if it has no others. Includes events of behaviors. */
 function eventsOf({ events }: KeptEntry, callId: string): readonly QuittanceEvent[] {
-  for (const each of events)
-    if (!isAbout(each, callId))
-      return events.filter((event) => isAbout(event, callId)) as readonly QuittanceEvent[]; // see `MemoryEntry`
-  return events as readonly QuittanceEvent[];
+  for (const event of events) if (!isAbout(event, callId)) return eventsAbout(events, callId);
+  return events as readonly QuittanceEvent[]; // see `MemoryEntry`
 }
+
+/** A function of its own: a function with a closure allocates its variables even if it makes none. */
+const eventsAbout = (events: KeptEntry['events'], callId: string): readonly QuittanceEvent[] =>
+  events.filter((event) => isAbout(event, callId)) as readonly QuittanceEvent[]; // see `MemoryEntry`
 
 const isAbout = (event: KeptEntry['events'][number], callId: string): boolean =>
   'callId' in event && event.callId === callId;
 
-const none: readonly QuittanceEvent[] = [];
+const none: readonly never[] = Object.freeze([]);
 
 const doubtKey = (toolName: string, inputDigest: string): string => `${inputDigest}\n${toolName}`;

@@ -8,6 +8,12 @@ import type { Waiter } from '../../ledger/until-woken.ts';
 import { MemoryCursors } from './memory-cursors.ts';
 import type { KeptEntry, MemoryEntry } from './memory-session.ts';
 import { MemorySession } from './memory-session.ts';
+import { PagedList } from './paged-list.ts';
+
+/** The answers to almost all appends. */
+const firstVersions = [0, 1, 2, 3].map((version) => Object.freeze({ status: 'appended', version } as const));
+
+const appended = (version: number): AppendResult => firstVersions[version] ?? { status: 'appended', version };
 
 const nothing: Counter = { used: 0, reserved: 0 };
 
@@ -19,7 +25,7 @@ export class MemoryStore {
   readonly cursors: MemoryCursors;
   readonly endWaiters: Set<Waiter & { readonly after: number }> = new Set();
   /** Entries of all sessions, in order of position. */
-  log: readonly MemoryEntry[] = [];
+  log: PagedList<MemoryEntry> = new PagedList();
   position = 0;
   isClosed = false;
   readonly #counters = new Map<string, { used: number; reserved: number }>();
@@ -61,21 +67,19 @@ export class MemoryStore {
       this.claims.set(key, { sessionId: entry.sessionId, callId: entry.callId, inputDigest });
     }
     if (entry.cursor !== undefined) this.cursors.move(entry.cursor);
-    if (entry.reserve === undefined && entry.settle === undefined)
-      return { status: 'appended', version: this.keep(entry) };
+    if (entry.reserve === undefined && entry.settle === undefined) return appended(this.keep(entry));
     const touched = new Set(
       [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter),
     );
-    if (touched.size === 0) return { status: 'appended', version: this.keep(entry) };
+    if (touched.size === 0) return appended(this.keep(entry));
     const totals = [...touched].map((counter) => ({ counter, ...this.readCounter(counter) }));
-    return { status: 'appended', version: this.keep({ ...entry, totals }) };
+    return appended(this.keep({ ...entry, totals }));
   }
 
   /** Adds an entry without any check. */
   keep(entry: KeptEntry): number {
     const session = this.#sessionOf(entry.sessionId);
-    const { item, version } = session.add(++this.position, entry);
-    (this.log as MemoryEntry[]).push(item);
+    const version = session.add(++this.position, entry, this.log);
     if (this.endWaiters.size > 0) this.#wakeWaiters();
     return version;
   }
@@ -93,7 +97,9 @@ export class MemoryStore {
     const { sessionId } = session;
     this.sessions.delete(sessionId);
     this.#sessionIds = undefined;
-    this.log = this.log.filter((item) => item.session !== session);
+    const { log } = this;
+    this.log = new PagedList();
+    for (const item of log.slice()) if (item.session !== session) this.log.push(item);
     this.artifacts.delete(sessionId);
     for (const [key, holder] of this.claims) if (holder.sessionId === sessionId) this.claims.delete(key);
     for (const name of this.#counters.keys()) if (isIts(name)) this.#counters.delete(name);
@@ -166,15 +172,15 @@ const isSameCall = (holder: ClaimHolder, other: Claim['supersedes']): boolean =>
   holder.callId === other?.callId && holder.sessionId === other.sessionId;
 
 /** Index of the first item after a position, in a list ordered by position. */
-export const findAfter = (items: readonly { readonly position: number }[], after: number): number =>
-  firstIndex(items, ({ position }) => position > after);
+export const findAfter = (items: PagedList<{ readonly position: number }>, after: number): number =>
+  firstIndex(items.length, (index) => items.get(index).position > after);
 
-/** Index of the first item that is late enough, in an ordered list. */
-export function firstIndex<Item>(items: readonly Item[], isLate: (item: Item) => boolean): number {
-  let [low, high] = [0, items.length];
+/** The first index that is late enough, in an ordered list of this length. */
+export function firstIndex(length: number, isLate: (index: number) => boolean): number {
+  let [low, high] = [0, length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (isLate(items[middle] as Item)) high = middle;
+    if (isLate(middle)) high = middle;
     else low = middle + 1;
   }
   return low;

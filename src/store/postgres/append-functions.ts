@@ -2,7 +2,7 @@
  * The functions that append. One call takes a whole batch: it locks, checks and writes in one round trip and one commit.
  *
  * Locks are always taken in the same order. First come keys and counters, by the hash of their name. Then follow the
- * lane, the heads of sessions by id, and the rows of counters by name. Each check is a statement of its own after the
+ * heads of sessions by id, the lane, and the rows of counters by name. Each check is a statement of its own after the
  * lock, because a statement sees the rows as they were when it began.
  *
  * Readers that follow a key or a counter through several sessions, `verify` among them, go by position. So entries about
@@ -22,26 +22,16 @@
  * must not be unsettled. `p_quoted` are the names in `p_counters` as the entries have them. One row with the status `all`
  * says that every item was appended.
  */
-export const appendFunctions = `
+export const appendFunctions: string = `
 CREATE OR REPLACE FUNCTION chain_step(state text, head text, n bigint, t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
   RETURN encode(sha256(convert_to(coalesce(state, head) || E'\\n' || n || E'\\n' || t, 'UTF8')), 'hex');
 CREATE OR REPLACE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE = text);
 
 CREATE OR REPLACE FUNCTION lock_heads(p_names text[], p_genesis text[], p_new boolean, OUT first bigint, OUT has_doubts boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE v_found bigint; v_last bigint;
+DECLARE v_found bigint; v_last bigint; v_lane bigint;
 BEGIN
-  IF p_new THEN
-    INSERT INTO sessions AS h (session_id, sequence, hash, position)
-      SELECT x.s, 0, x.g, 0 FROM unnest(p_names, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
-      ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
-  END IF;
-  SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL) INTO v_found, v_last, first, has_doubts FROM (
-    SELECT h.position, h.doubts, (SELECT position_base FROM ledger) AS base FROM sessions h
-      WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
-  IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;
-  first := (first + pg_current_xact_id()::text::bigint) * 1024;
-  IF v_last >= first THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;
+  ${toLockSql('first', 'has_doubts', '1')}
 END $$;
 
 CREATE OR REPLACE FUNCTION append_items(
@@ -203,19 +193,18 @@ CREATE OR REPLACE FUNCTION append_v2(
   p_digests text[], p_extras text[], p_counters text[], p_quoted text[], p_keys text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
-DECLARE v_first bigint; v_doubts boolean; v_fine boolean;
+DECLARE v_found bigint; v_last bigint; v_lane bigint; v_first bigint; v_doubts boolean; v_fine boolean;
 BEGIN
   IF cardinality(p_counters) + cardinality(p_keys) > 0 THEN
     PERFORM pg_advisory_xact_lock(k) FROM (
       SELECT hashtextextended(n, 5498) AS k FROM unnest(p_keys) n
       UNION SELECT hashtextextended(n, 5499) FROM unnest(p_counters) n ORDER BY 1) shared;
   END IF;
-  PERFORM 1 FROM lanes l WHERE l.lane_id = p_lane AND l.epoch = p_epoch FOR SHARE;
-  IF NOT FOUND THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
-  SELECT l.first, l.has_doubts INTO v_first, v_doubts FROM lock_heads(p_names, p_genesis, p_new) l;
+  ${toLockSql('v_first', 'v_doubts', `(SELECT count(*) FROM (SELECT 1 FROM lanes k WHERE k.lane_id = p_lane AND k.epoch = p_epoch FOR SHARE) k)`)}
   IF p_simple AND NOT v_doubts THEN
-    SELECT bool_and((y.c IS NULL OR coalesce((SELECT max(n.version) FROM entries n
-          WHERE n.session_id = y.s AND n.call_id = y.c AND n.version IS NOT NULL), 0) = y.w)
+    SELECT bool_and((y.c IS NULL OR (
+          (y.w = 0 OR EXISTS (SELECT 1 FROM entries n WHERE n.session_id = y.s AND n.call_id = y.c AND n.version = y.w))
+          AND NOT EXISTS (SELECT 1 FROM entries n WHERE n.session_id = y.s AND n.call_id = y.c AND n.version > y.w)))
         AND (y.tool IS NULL OR NOT EXISTS (SELECT 1 FROM unsettled u
           WHERE u.session_id = y.s AND u.tool = y.tool AND u.digest = y.digest))) INTO v_fine
       FROM unnest(p_sessions, p_calls, p_expected, p_tools, p_digests) y(s, c, w, tool, digest);
@@ -260,3 +249,20 @@ BEGIN
   RETURN NEXT;
 END $$;
 `;
+
+/** Locks the heads, then the lane. Both in one statement: each statement costs a single append more than its work. */
+function toLockSql(first: string, doubts: string, lane: string): string {
+  return `IF p_new THEN
+    INSERT INTO sessions AS h (session_id, sequence, hash, position)
+      SELECT x.s, 0, x.g, 0 FROM unnest(p_names, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
+      ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
+  END IF;
+  SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL), ${lane}
+    INTO v_found, v_last, ${first}, ${doubts}, v_lane FROM (
+    SELECT h.position, h.doubts, (SELECT position_base FROM ledger) AS base FROM sessions h
+      WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
+  IF v_lane = 0 THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
+  IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;
+  ${first} := (${first} + pg_current_xact_id()::text::bigint) * 1024;
+  IF v_last >= ${first} THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;`;
+}

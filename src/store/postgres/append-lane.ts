@@ -6,6 +6,7 @@
  * the epoch of the lane, which waits for the transaction of the old one and keeps it from beginning another. Then it
  * looks for each entry: entries that were kept are answered, the others are sent again.
  */
+import { hash } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
 import { genesisHash } from '../../ledger/chain.ts';
@@ -15,7 +16,15 @@ import type { AppendItem } from './append-item.ts';
 import { ColumnWriter } from './column-writer.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
-import { connect, fencedState, isRefusal, isRetryable, newSessionState, sqlStateOf } from './pg-driver.ts';
+import {
+  connect,
+  fencedState,
+  isOtherConnection,
+  isRefusal,
+  isRetryable,
+  newSessionState,
+  sqlStateOf,
+} from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { saturatedError, toUnavailable } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
@@ -67,6 +76,8 @@ export class AppendLane {
   #work: Promise<void> | undefined;
   #closed = false;
   readonly #appendSql: string;
+  /** Undefined behind a pooler: its connections do not all have the statement. */
+  #statement: string | undefined;
 
   constructor(
     pool: PgPool,
@@ -75,7 +86,10 @@ export class AppendLane {
     appendFunction: AppendFunction = 'append_v2',
   ) {
     this.#pool = pool;
-    this.#appendSql = toAppendSql(appendFunction);
+    this.#appendSql = pool.named(toAppendSql(appendFunction));
+    // The name stands for exactly this text, also on a connection that others use.
+    const digest = hash('sha256', this.#appendSql).slice(0, 24);
+    if (pool.settings.listenUrls === 'own') this.#statement = `quittance_${appendFunction}_${digest}`;
     this.#laneId = laneId;
     this.#onCommit = onCommit;
   }
@@ -128,6 +142,10 @@ export class AppendLane {
   async #afterFailure(error: unknown, jobs: readonly Job[], tries: number): Promise<readonly Job[]> {
     if (sqlStateOf(error) === newSessionState) {
       for (const { item } of jobs) this.#known.delete(item.session);
+      return jobs;
+    }
+    if (isOtherConnection(error) && this.#statement !== undefined) {
+      this.#statement = undefined;
       return jobs;
     }
     if (isRetryable(error)) {
@@ -195,30 +213,34 @@ export class AppendLane {
     const counters = items.flatMap((item) => item.counters);
     const columns = this.#columns;
     columns.beginBatch();
-    const rows = await connection.query<ResultRow>(this.#pool.named(this.#appendSql), [
-      this.#laneId,
-      this.#epoch,
-      columns.texts(sessions, (session) => session),
-      // Another process may have removed a head that this one knows: then it begins again like the new ones.
-      columns.texts(hasNew ? sessions : [], (session) => genesisHash(fromPgText(session))),
-      hasNew,
-      isSimple(items),
-      columns.texts(items, ({ session }) => session),
-      columns.texts(items, ({ call }) => call),
-      columns.integers(items, ({ expected }) => expected),
-      columns.texts(items, ({ text }) => text),
-      columns.texts(items, ({ bodies }) => bodies),
-      columns.texts(items, ({ salt }) => salt),
-      columns.texts(items, ({ tool }) => tool),
-      columns.texts(items, ({ digest }) => digest),
-      columns.texts(items, ({ extras }) => extras),
-      columns.texts(counters, ({ name }) => name),
-      columns.texts(counters, ({ quoted }) => quoted),
-      columns.texts(
-        items.flatMap(({ keys }) => keys),
-        (key) => key,
-      ),
-    ]);
+    const rows = await connection.query<ResultRow>(
+      this.#appendSql,
+      [
+        this.#laneId,
+        this.#epoch,
+        columns.texts(sessions, (session) => session),
+        // Another process may have removed a head that this one knows: then it begins again like the new ones.
+        columns.texts(hasNew ? sessions : [], (session) => genesisHash(fromPgText(session))),
+        hasNew,
+        isSimple(items),
+        columns.texts(items, ({ session }) => session),
+        columns.texts(items, ({ call }) => call),
+        columns.integers(items, ({ expected }) => expected),
+        columns.texts(items, ({ text }) => text),
+        columns.texts(items, ({ bodies }) => bodies),
+        columns.texts(items, ({ salt }) => salt),
+        columns.texts(items, ({ tool }) => tool),
+        columns.texts(items, ({ digest }) => digest),
+        columns.texts(items, ({ extras }) => extras),
+        columns.texts(counters, ({ name }) => name),
+        columns.texts(counters, ({ quoted }) => quoted),
+        columns.texts(
+          items.flatMap(({ keys }) => keys),
+          (key) => key,
+        ),
+      ],
+      this.#statement,
+    );
     this.#failingSinceMs = undefined;
     if (this.#known.size > mostKnown) this.#known.clear();
     for (const session of sessions) this.#known.add(session);
@@ -262,8 +284,9 @@ export class AppendLane {
   }
 }
 
-const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, 1)
-  ON CONFLICT (lane_id) DO UPDATE SET epoch = l.epoch + 1 RETURNING epoch`;
+/** Ids of transactions only rise. So an epoch never comes back, not even after the row of the lane was removed. */
+const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, pg_current_xact_id()::text::bigint)
+  ON CONFLICT (lane_id) DO UPDATE SET epoch = greatest(l.epoch + 1, excluded.epoch) RETURNING epoch`;
 
 /** A role that may only decide uses the second one. */
 export type AppendFunction = 'append_v2' | 'append_decisions';

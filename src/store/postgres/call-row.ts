@@ -25,6 +25,7 @@ export type CallRow = {
   readonly elapsed_ms: number | null;
   readonly cost_micros: number;
   readonly user_id: string | null;
+  readonly rule_id: string | null;
   readonly owner_id: string;
   /** JSON. */
   readonly args: string | null;
@@ -74,6 +75,7 @@ export const rowToCallSummary = (row: CallRow): CallSummary => ({
   elapsedMs: row.elapsed_ms ?? undefined,
   costMicros: row.cost_micros,
   userId: orUndefined(row.user_id),
+  ruleId: orUndefined(row.rule_id),
   args: row.args === null ? undefined : (JSON.parse(row.args) as JsonObject), // written by the projection
 });
 

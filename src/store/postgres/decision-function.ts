@@ -26,8 +26,11 @@ export const decisionFunction: string = `
 CREATE OR REPLACE FUNCTION append_decisions(${parameters}) ${returns}
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
-  IF EXISTS (SELECT 1 FROM unnest(p_texts) t(entry), jsonb_array_elements(t.entry::jsonb -> 'events') e
-      WHERE e ->> 'type' NOT IN (${list(decisions)}))
+  -- Each entry holds at least one event, and nothing but decisions. A missing type is no decision.
+  IF EXISTS (SELECT 1 FROM unnest(p_texts) t(entry)
+      WHERE (jsonb_typeof(t.entry::jsonb -> 'events') = 'array' AND t.entry::jsonb -> 'events' <> '[]') IS NOT TRUE)
+    OR EXISTS (SELECT 1 FROM unnest(p_texts) t(entry),
+        jsonb_path_query(t.entry::jsonb, 'lax $.events[*]') e WHERE (e ->> 'type' IN (${list(decisions)})) IS NOT TRUE)
     OR EXISTS (SELECT 1 FROM unnest(p_extras) x(more), jsonb_object_keys(x.more::jsonb) k WHERE k NOT IN (${list(extras)}))
   THEN
     RAISE EXCEPTION 'this role may only decide held calls and give grants' USING ERRCODE = '42501';

@@ -76,11 +76,14 @@ export function toMigrationScript(schema: string, { found, wanted }: MigrationSt
 const lockSql = (schema: string): string =>
   `pg_advisory_xact_lock(hashtextextended('quittance migrate ${schema}', 5498))`;
 
+/** Functions keep this path. Temporary tables come last: else a role could put its own in the place of the ledger's. */
+const toPathSql = (schema: string): string => `SET LOCAL search_path TO ${schema}, pg_temp`;
+
 function toStatements(schema: string, found: number): readonly string[] {
-  if (found === migrations.length) return [`SET LOCAL search_path TO ${schema}`];
+  if (found === migrations.length) return [toPathSql(schema)];
   return [
     ...(found === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${schema}`] : []),
-    `SET LOCAL search_path TO ${schema}`,
+    toPathSql(schema),
     ...migrations.slice(found).filter((sql) => sql !== ''),
     functions,
     ...(found === 0 ? [firstMark] : []),

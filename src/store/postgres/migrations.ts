@@ -12,6 +12,7 @@
 import { appendFunctions } from './append-functions.ts';
 import { decisionFunction } from './decision-function.ts';
 import { markFunctions } from './mark-functions.ts';
+import { wordFunctions } from './word-functions.ts';
 
 /** Entries of one transaction have so many places in their positions. */
 export const placesPerTransaction = 1_024;
@@ -127,11 +128,29 @@ const words = `
   UPDATE read_progress SET position = 0;
 `;
 
+/** The search index in parts: see `word-functions.ts`. And the rule that denied a call. */
+const parts = `
+  DROP TABLE read_words;
+  CREATE TABLE read_words (
+    position bigint PRIMARY KEY, session_id ${id} NOT NULL, call_id ${id} NOT NULL, requested_at bigint NOT NULL,
+    words tsvector NOT NULL
+  );
+  CREATE INDEX read_words_by_word ON read_words USING gin (words) WITH (gin_pending_list_limit = 256);
+  CREATE TABLE read_parts (
+    part integer PRIMARY KEY, position bigint NOT NULL, written bigint NOT NULL, first_at bigint, last_at bigint
+  );
+  INSERT INTO read_parts (part, position, written) VALUES (0, 0, 0);
+  ALTER TABLE read_calls ADD COLUMN rule_id ${id};
+  CREATE INDEX read_calls_by_rule ON read_calls (rule_id, requested_at, position) WHERE rule_id IS NOT NULL;
+  TRUNCATE read_calls, read_confirmations, read_sessions, read_tallies;
+  UPDATE read_progress SET position = 0;
+`;
+
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables, documents, '', marks, words];
+export const migrations: readonly string[] = [tables, documents, '', marks, words, '', parts];
 
 /** Every migration replaces the functions. One whose parameters change gets another name. */
-export const functions: string = markFunctions + appendFunctions + decisionFunction;
+export const functions: string = markFunctions + appendFunctions + decisionFunction + wordFunctions;
 
 /** A ledger that is upgraded from an older version has no marks yet: see `mark-functions.ts`. */
 export const firstFormatWithMarks = 4;

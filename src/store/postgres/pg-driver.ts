@@ -9,10 +9,13 @@ import { QuittanceError } from '../../base/error.ts';
 export type PgValue = string | number | boolean | null | Buffer | readonly string[];
 
 export interface PgConnection {
-  query<Row>(text: string, values?: readonly PgValue[]): Promise<readonly Row[]>;
+  /** `name`: the server keeps the statement under it and does not read its text again. */
+  query<Row>(text: string, values?: readonly PgValue[], name?: string): Promise<readonly Row[]>;
   /** Called once, when the connection ended for any reason. */
   readonly ended: Promise<void>;
   readonly isOpen: boolean;
+  /** Is there no pooler in between? A pooler gives its clients process ids of its own. */
+  isDirect(): Promise<boolean>;
   onNotification(listener: (channel: string, payload: string) => void): void;
   /** Ends the connection. Statements that still run are cut off. */
   end(): Promise<void>;
@@ -93,11 +96,11 @@ async function connectTo(url: string, settings: PgSettings): Promise<PgConnectio
   let running = 0;
   const hold = client as unknown as Holdable; // the type declarations lack both methods
   hold.unref();
-  return {
-    query: async <Row>(text: string, values: readonly PgValue[] = []) => {
+  const connection: PgConnection = {
+    query: async <Row>(text: string, values: readonly PgValue[] = [], name?: string) => {
       if (running++ === 0) hold.ref();
       try {
-        const result = await client.query({ text, values: [...values] });
+        const result = await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
         return result.rows as readonly Row[]; // the statement names its columns, its caller their types
       } finally {
         if (--running === 0) hold.unref();
@@ -110,11 +113,16 @@ async function connectTo(url: string, settings: PgSettings): Promise<PgConnectio
     onNotification(listener) {
       client.on('notification', ({ channel, payload }) => listener(channel, payload ?? ''));
     },
+    async isDirect() {
+      const [row] = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+      return row?.pid === (client as unknown as { readonly processID: number | null }).processID; // not declared
+    },
     async end() {
       isOpen = false;
       await endClient(client);
     },
   };
+  return connection;
 }
 
 interface Holdable {
@@ -181,12 +189,19 @@ export const isRefusal = (error: unknown): boolean => {
   return state !== undefined && !state.startsWith('57P') && !state.startsWith('08');
 };
 
+/** Serialization failure or deadlock: the server kept nothing of the statement, and it may succeed at once. */
+export const isConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlStateOf(error) ?? '');
+
 /**
  * Errors after which the same transaction may be run again: serialization, deadlock, a lock or a statement that took too
  * long, and our own.
  */
 export const isRetryable = (error: unknown): boolean =>
-  ['40001', '40P01', '55P03', '57014', orderState].includes(sqlStateOf(error) ?? '');
+  isConflict(error) || ['55P03', '57014', orderState].includes(sqlStateOf(error) ?? '');
+
+/** A pooler gave us another connection, which does not have a statement under this name, or has it already. */
+export const isOtherConnection = (error: unknown): boolean =>
+  ['26000', '42P05'].includes(sqlStateOf(error) ?? '');
 
 /** Raised by the append function where its positions would not come after those of an entry before it. */
 export const orderState = 'QT001';

@@ -2,7 +2,7 @@
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
-import { connect, damagedState, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import { connect, damagedState, isConflict, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
 
 export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
@@ -15,6 +15,7 @@ type Waiting = {
 /** Statements waiting beyond this number are refused: a server that slow needs help, not a longer queue. */
 const mostWaiting = 10_000;
 const mostTries = 5;
+const mostQueryTries = 20;
 const pauseMs = 50;
 
 export class PgPool {
@@ -33,7 +34,13 @@ export class PgPool {
 
   /** Runs one statement. `@name` in it is a table or function of the ledger's schema. */
   async query<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
-    return this.#with((connection) => connection.query<Row>(this.named(text), values));
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#with((connection) => connection.query<Row>(this.named(text), values));
+      } catch (error) {
+        if (!isConflict((error as Error).cause) || tries === mostQueryTries) throw error;
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(tries * tries, pauseMs)));
+      }
   }
 
   /** The same for a statement that changes nothing: runs it again where the connection broke. */
@@ -88,7 +95,8 @@ export class PgPool {
     connection: PgConnection,
     work: (query: PgQuery) => Promise<Result>,
   ): Promise<Result> {
-    await connection.query('BEGIN');
+    // Our locks assume that each statement sees what was committed before it, whatever the database is set to.
+    await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     try {
       const result = await work((text, values) => connection.query(this.named(text), values));
       await connection.query('COMMIT');
@@ -128,6 +136,8 @@ export class PgPool {
         return await connect(this.settings);
       } catch (error) {
         this.#open--;
+        // No connection is left that could be given back to those who wait.
+        if (this.#open === 0) for (const { reject } of this.#waiting.splice(0)) reject(error);
         throw error;
       }
     }

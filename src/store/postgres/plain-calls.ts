@@ -102,5 +102,6 @@ const toSummary = (call: PlainCall<Light>): CallSummary =>
     elapsedMs: call.elapsedMs,
     costMicros: call.costMicros,
     userId: call.userId,
+    ruleId: undefined,
     args: call.args,
   }) as CallSummary;

@@ -4,7 +4,8 @@
  * An owner renews a lease by the clock of the database. It also holds a session lock on a direct connection of its own.
  * The lock proves that the process lives, even if the process is stopped and renews nothing. A free lock proves nothing: a
  * living process may have lost its connection. An owner is gone when its lock is free and its lease is over, or when it
- * said that it ended. Without a direct connection only the lease counts.
+ * said that it ended. Without a direct connection only the lease counts, also if a pooler was not mentioned in the
+ * settings.
  *
  * An owner that others took for gone is fenced by the versions of its calls. An append that names an old version is
  * refused. The result of such a call is stored as late.
@@ -42,6 +43,8 @@ export class PostgresOwners implements Owners {
   #timer: NodeJS.Timeout | undefined;
   #gone: readonly string[] = [];
   #hasLock = false;
+  /** A pooler would keep our lock after we ended, and notifications would go to others. Only the lease counts then. */
+  #isPooled = false;
   /** Milliseconds to add to `performance.now()` to get the clock of the database. The host's clock may jump. */
   #offsetMs = Date.now() - performance.now();
   #renewal: Promise<void> | undefined;
@@ -136,11 +139,13 @@ export class PostgresOwners implements Owners {
   async #holdLock(): Promise<void> {
     const { pool, readOnly } = this.#options;
     const { listenUrls } = pool.settings;
-    if (listenUrls === 'off' || this.#closed) return;
-    if (this.#connection?.isOpen !== true)
+    if (listenUrls === 'off' || this.#isPooled || this.#closed) return;
+    if (this.#connection?.isOpen !== true) {
       this.#connection = await this.#listen(
         listenUrls === 'own' ? pool.settings : { ...pool.settings, urls: listenUrls },
       );
+      if (this.#connection === undefined) return;
+    }
     if (readOnly || this.#hasLock) return;
     // The server may not have noticed yet that an earlier connection ended. Then that one holds the lock.
     const [row] = await this.#connection.query<{ got: boolean }>(
@@ -150,14 +155,25 @@ export class PostgresOwners implements Owners {
     this.#hasLock = row?.got === true;
   }
 
-  async #listen(settings: PgSettings): Promise<PgConnection> {
+  /** Undefined behind a pooler. */
+  async #listen(settings: PgSettings): Promise<PgConnection | undefined> {
     const { channel, onNotification, onListening } = this.#options;
     const connection = await connect(settings);
     this.#hasLock = false;
     void connection.ended.then(() => onListening(false));
     connection.onNotification(onNotification);
-    await connection.query(keepAliveSql);
-    await connection.query(`LISTEN ${channel}`);
+    try {
+      this.#isPooled = !(await connection.isDirect());
+      if (this.#isPooled) {
+        void connection.end();
+        return undefined;
+      }
+      await connection.query(keepAliveSql);
+      await connection.query(`LISTEN ${channel}`);
+    } catch (error) {
+      void connection.end();
+      throw error;
+    }
     onListening(true);
     onNotification(); // for notifications that were sent while no connection listened
     return connection;

@@ -1,5 +1,6 @@
 /** Lists from the read tables, which are filled up to now before each answer. */
 import { isQuittanceError } from '../../base/error.ts';
+import type { CallCount, CallCountQuery, RuleDenials } from '../../ledger/call-count.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
 import { toIndexTerms } from '../../ledger/call-search.ts';
@@ -15,6 +16,7 @@ import type { PgValue } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { isBehindSql, projectStep } from './projection.ts';
+import { countReadCalls, countReadDenials } from './count-read-calls.ts';
 import { searchWords } from './word-search.ts';
 import type { CallRow, ConfirmationRow, SessionRow } from './call-row.ts';
 import { rowToCallSummary, toConfirmationSummary, toPgSessionSummary } from './call-row.ts';
@@ -168,6 +170,16 @@ export class PostgresQueries implements Queries {
     }));
   }
 
+  async countCalls(query: CallCountQuery): Promise<readonly CallCount[]> {
+    await this.fill();
+    return countReadCalls(this.#pool, query);
+  }
+
+  async countDenials(span: Pick<CallQuery, 'since' | 'until'>): Promise<readonly RuleDenials[]> {
+    await this.fill();
+    return countReadDenials(this.#pool, span);
+  }
+
   async findSessions(query: SessionQuery): Promise<Page<SessionSummary>> {
     const indexed: Condition[] = [
       query.sessionId === undefined
@@ -270,6 +282,7 @@ function indexedOf(query: CallQuery): Condition[] {
     found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
   if (query.code !== undefined) found.push(['code = ?', toPgText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toPgText(query.userId)]);
+  if (query.ruleId !== undefined) found.push(['rule_id = ?', toPgText(query.ruleId)]);
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
   if (query.unresolved === true) found.push(['unresolved']);
   if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);

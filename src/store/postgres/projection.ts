@@ -20,6 +20,8 @@ import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
 import { horizonSql } from './postgres-entries.ts';
+import { toFilterMarks } from './filter-marks.ts';
+import { rowsPerPart } from './word-functions.ts';
 
 type CountedRow = {
   readonly session_id: string;
@@ -167,7 +169,8 @@ async function putProjected(
     toTextArray(projected.map(({ row }) => String(row['position'] as number))),
     toTextArray(projected.map(({ row }) => row['session_id'] as string)),
     toTextArray(projected.map(({ row }) => row['call_id'] as string)),
-    toTextArray(projected.map(({ words }) => [...words].join(' '))),
+    toTextArray(projected.map(({ summary }) => String(summary.requestedAt))),
+    toTextArray(projected.map(({ words, summary }) => [...words, ...toFilterMarks(summary)].join(' '))),
   ]);
   const confirmations = projected.flatMap((call) => call.confirmations);
   if (confirmations.length > 0) await query(putConfirmationsSql, [JSON.stringify(confirmations)]);
@@ -277,6 +280,7 @@ const laterColumns = [
   'elapsed_ms',
   'cost_micros',
   'user_id',
+  'rule_id',
   'owner_id',
   'bin',
   'args',
@@ -299,10 +303,27 @@ const toColumns = (rows: readonly JsonObject[]): readonly Buffer[] =>
     ),
   );
 
-const putWordsSql = `INSERT INTO @read_words (position, session_id, call_id, words)
-  SELECT position::bigint, session_id, call_id, array_to_tsvector(string_to_array(words, ' '))
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) x(position, session_id, call_id, words)
-  ON CONFLICT (position) DO UPDATE SET words = excluded.words`;
+/**
+ * Each word begins with the number of its part: see `word-functions.ts`. The next part begins after every call that is
+ * known. So calls that become visible late belong to the part before, and the parts stay in the order of positions.
+ */
+const putWordsSql = `WITH item AS (
+    SELECT x.position::bigint AS position, x.session_id, x.call_id, x.at::bigint AS at, x.words,
+      (SELECT p.part FROM @read_parts p WHERE p.position <= x.position::bigint ORDER BY p.part DESC LIMIT 1) || '|' AS start
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) x(position, session_id, call_id, at, words)),
+  put AS (
+    INSERT INTO @read_words (position, session_id, call_id, requested_at, words)
+    SELECT i.position, i.session_id, i.call_id, i.at,
+      array_to_tsvector(string_to_array(i.start || replace(i.words, ' ', ' ' || i.start), ' ')) FROM item i
+    ON CONFLICT (position) DO UPDATE SET words = excluded.words),
+  counted AS (
+    UPDATE @read_parts p SET written = p.written + n.rows, first_at = least(p.first_at, n.first_at),
+      last_at = greatest(p.last_at, n.last_at)
+    FROM (SELECT i.start, count(*) AS rows, min(i.at) AS first_at, max(i.at) AS last_at FROM item i GROUP BY i.start) n
+    WHERE p.part || '|' = n.start RETURNING p.part, p.written)
+  INSERT INTO @read_parts (part, position, written)
+  SELECT c.part + 1, greatest((SELECT max(position) FROM @read_words), (SELECT max(position) FROM item)) + 1, 0
+  FROM counted c WHERE c.written >= ${rowsPerPart} AND c.part = (SELECT max(part) FROM @read_parts)`;
 
 const putConfirmationsSql = `INSERT INTO @read_confirmations
   SELECT * FROM jsonb_populate_recordset(NULL::@read_confirmations, $1::jsonb)

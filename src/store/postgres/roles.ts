@@ -11,8 +11,10 @@ type Rights = { readonly [right in 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE']?: 
 
 const shown =
   'ledger, sessions, entries, claims, counters, marks, unsettled, states, cursors, artifacts, owners, lanes, read_progress, ' +
-  'read_sessions, read_calls, read_confirmations, read_tallies, read_words';
-const derived = 'read_progress, read_sessions, read_calls, read_confirmations, read_tallies, read_words';
+  'read_sessions, read_calls, read_confirmations, read_tallies, read_words, read_parts';
+const derived =
+  'read_progress, read_sessions, read_calls, read_confirmations, read_tallies, read_words, read_parts';
+const searches = ['has_word', 'find_words'];
 const guards = 'claims, counters, marks, sealed, unsettled, states, cursors, artifacts';
 
 const reads: Rights = { SELECT: shown };
@@ -48,6 +50,7 @@ export function toRolesScript(schema: string): string {
     `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
     `REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
     `GRANT USAGE ON SCHEMA ${schema} TO ${all};`,
+    ...searches.map((name) => `GRANT EXECUTE ON FUNCTION ${schema}.${name} TO ${all};`),
     '',
     ...grant('writer', writes),
     `GRANT UPDATE (key_check, position_base) ON ${schema}.ledger TO ${schema}_writer;`,

@@ -36,6 +36,8 @@ export async function rebuildWith(query: PgQuery, now: number): Promise<readonly
   await dropSealed(query, fold, now);
   for (const table of ['read_calls', 'read_confirmations', 'read_sessions', 'read_tallies', 'read_words'])
     await query(`DELETE FROM @${table}`);
+  await query('DELETE FROM @read_parts WHERE part > 0');
+  await query('UPDATE @read_parts SET written = 0, first_at = NULL, last_at = NULL');
   await query('UPDATE @read_progress SET position = 0');
   return problems;
 }

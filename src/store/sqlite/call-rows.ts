@@ -7,6 +7,7 @@ import type { CallSummary } from '../../ledger/call-query.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
+import type { WordedCall } from '../../ledger/call-words.ts';
 import { toCallWords } from '../../ledger/call-words.ts';
 import { outputOf, toCallSummary, userIdOf } from '../../ledger/summarize-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
@@ -44,6 +45,7 @@ const callColumns = [
   'elapsed_ms',
   'cost_micros',
   'user_id',
+  'rule_id',
   'owner_id',
   'args',
 ] as const;
@@ -178,17 +180,36 @@ export class CallRows {
       call.elapsedMs ?? null,
       call.costMicros,
       orNull(call.userId),
+      null, // rule
       call.ownerId,
       argsText(call.args),
     );
-    this.#words.put(
-      position,
-      toCallWords(
-        { ...call, callId: fromSqlText(callId ?? ''), code: undefined, message: undefined },
-        call.output,
-      ),
-    );
-    if (call.stored === undefined) this.#counts.add({ ...call, outcome: outcome ?? undefined });
+    // Only what is read: copying the whole call would take longer than the rest.
+    const worded: WordedCall = {
+      callId: fromSqlText(callId ?? ''),
+      sessionId: call.sessionId,
+      toolName: call.toolName,
+      userId: call.userId,
+      code: undefined,
+      message: undefined,
+      args: call.args,
+    };
+    const words = toCallWords(worded, call.output);
+    if (call.stored !== undefined) {
+      this.#words.put(position, words);
+      return;
+    }
+    this.#words.add(position, words);
+    this.#counts.add({
+      requestedAt: call.requestedAt,
+      toolName: call.toolName,
+      mode: call.mode,
+      status,
+      outcome: outcome ?? undefined,
+      attempts: call.attempts,
+      elapsedMs: call.elapsedMs,
+      costMicros: call.costMicros,
+    });
   }
 
   /**
@@ -235,6 +256,7 @@ const toCallRow = (position: number, session: number, call: CallSummary, ownerId
   call.elapsedMs ?? null,
   call.costMicros,
   orNull(call.userId),
+  orNull(call.ruleId),
   ownerId,
   argsText(call.args),
 ];

@@ -1,8 +1,9 @@
 /** Queries the read tables, one page at a time. A long search yields to other work. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { outcomesOf } from '../../ledger/call-query.ts';
+import type { SearchTerm } from '../../ledger/call-search.ts';
 import { settleTerms, toIndexTerms } from '../../ledger/call-search.ts';
-import { matchesCall } from '../../ledger/match-call.ts';
+import { callMatcher } from '../../ledger/match-call.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
 import type { PageCursor } from '../../ledger/page-cursor.ts';
@@ -20,7 +21,7 @@ import {
   rowToSessionSummary,
 } from './summary-rows.ts';
 
-import { toMatch } from './word-table.ts';
+import { partOf, toMatch } from './word-table.ts';
 
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
@@ -184,27 +185,18 @@ export class CallTable {
   async #searchWords(query: CallQuery): Promise<Page<CallSummary>> {
     const terms = toIndexTerms(query);
     if (terms === undefined) return { rows: [], next: undefined };
-    const match = toMatch(
-      await settleTerms(terms, (word) => {
-        const has = this.#prepare('SELECT 1 FROM words WHERE words MATCH ? LIMIT 1');
-        return has.get(`"${word}"`) !== undefined;
-      }),
-    );
+    const last = this.#prepare<{ readonly position: number }>('SELECT max(position) AS position FROM calls');
+    const end = (last.get()?.position ?? 0) + 1;
+    const settled = await settleTerms(terms, (word) => this.#hasWord(word, end));
+    const matches = callMatcher(query);
     const limit = clampPageLimit(query.limit);
     const found: CallRow[] = [];
-    let before = query.cursor === undefined ? Number.MAX_SAFE_INTEGER : parseCursor(query.cursor)[1];
+    let before = query.cursor === undefined ? end : Math.min(end, parseCursor(query.cursor)[1]);
     let batch = Math.min(limit * 2 + 1, widestBatch);
     for (let scanned = 0; ; batch = Math.min(batch * 2, widestBatch)) {
-      const rows = this.#prepare<CallRow>(
-        match === ''
-          ? `SELECT calls.*, session_id FROM calls JOIN sessions USING (session)
-             WHERE calls.position < ? ORDER BY calls.position DESC LIMIT ?`
-          : `SELECT calls.*, session_id FROM (SELECT rowid AS position FROM words WHERE words MATCH ? AND rowid < ?
-               ORDER BY rowid DESC LIMIT ?) CROSS JOIN calls USING (position) CROSS JOIN sessions USING (session)
-             ORDER BY calls.position DESC`,
-      ).all(...(match === '' ? [] : [match]), before, batch);
+      const rows = this.#readWords(settled, before, batch);
       for (const row of rows) {
-        if (!matchesCall(toSummary(row), query)) continue;
+        if (!matches(toSummary(row))) continue;
         if (found.push(row) > limit) {
           const last = found[limit - 1] as CallRow; // a full page has a last row
           return {
@@ -221,6 +213,31 @@ export class CallTable {
         return { rows: found.map(toSummary), next: toCursor([end.requested_at, end.position]) };
       await new Promise(setImmediate);
     }
+  }
+
+  /** The newest calls before a position that have the words. */
+  #readWords(terms: readonly SearchTerm[], before: number, batch: number): readonly CallRow[] {
+    if (terms.length === 0)
+      return this.#prepare<CallRow>(
+        `SELECT calls.*, session_id FROM calls JOIN sessions USING (session)
+         WHERE calls.position < ? ORDER BY calls.position DESC LIMIT ?`,
+      ).all(before, batch);
+    const find = this.#prepare<CallRow>(
+      `SELECT calls.*, session_id FROM (SELECT rowid AS position FROM words WHERE words MATCH ? AND rowid < ?
+         ORDER BY rowid DESC LIMIT ?) CROSS JOIN calls USING (position) CROSS JOIN sessions USING (session)
+       ORDER BY calls.position DESC`,
+    );
+    const rows: CallRow[] = [];
+    for (let part = partOf(before); part >= 0 && rows.length < batch; part--)
+      rows.push(...find.all(toMatch(terms, part), before, batch - rows.length));
+    return rows;
+  }
+
+  #hasWord(word: string, end: number): boolean {
+    const has = this.#prepare('SELECT 1 FROM words WHERE words MATCH ? LIMIT 1');
+    for (let part = partOf(end); part >= 0; part--)
+      if (has.get(toMatch([{ anyOf: [word], as: 'whole' }], part)) !== undefined) return true;
+    return false;
   }
 
   #prepare<Row>(sql: string): Statement<Row> {
@@ -245,6 +262,7 @@ function indexedOf(query: CallQuery): Condition[] {
     found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
   if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
+  if (query.ruleId !== undefined) found.push(['rule_id = ?', toSqlText(query.ruleId)]);
   // Written exactly as in the index, or SQLite would not use it.
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
   if (query.unresolved === true) found.push(['unresolved = 1']);

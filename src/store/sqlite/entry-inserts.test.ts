@@ -7,6 +7,7 @@ import type { Plan, Story } from '../../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../../test/make-ledger.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
 import type { Database } from './database.ts';
+import { LogState } from './log-state.ts';
 import { openDatabase } from './database.ts';
 import { EntryInserts } from './entry-inserts.ts';
 import { openLedgerFile } from './open-file.ts';
@@ -82,7 +83,7 @@ test('other work in the same commit finds the entries before it', async () => {
   const files = new SqliteOwnFiles(path, []);
   const { writer } = createWriteParts(
     database,
-    { path, ownerId: 'own_1', files, longestTail: 100 },
+    { path, ownerId: 'own_1', files, longestTail: 100, log: new LogState() },
     { committed: () => undefined },
   );
   const order = createAppendOrder(new SampleCall('c').whole(), 'own_1', () => 'salt');

@@ -105,6 +105,7 @@ describe('a commit whose flush failed', () => {
     const { database, log } = openFailing(path);
     const logBytes = statSync(`${path}-wal`).size;
     const events = {
+      entering: () => undefined,
       began: () => false,
       ending: () => undefined,
       committed: () => undefined,

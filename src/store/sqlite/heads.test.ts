@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { makeEntries } from '../../../test/make-ledger.ts';
 import { openDatabase } from './database.ts';
-import type { AdoptedEntry } from './heads.ts';
+import type { IndexedEntry } from './tail-entry.ts';
 import { Heads } from './heads.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import type { SqliteLedger } from './sqlite-ledger.ts';
@@ -64,11 +64,13 @@ test.each([
   expect([heads.versionOf(head, 'unknown'), head.isChecked]).toEqual([0, true]);
   await appendTo(ledger, 50, 100);
   const rows = database
-    .prepare<[], AdoptedEntry>(
-      `SELECT 's' AS sessionId, call AS callId, version, position, sequence, hash FROM entries WHERE position > 50`,
+    .prepare<[], IndexedEntry>(
+      'SELECT session, call, version, position, sequence, hash FROM entries WHERE position > 50',
     )
     .all();
-  expect(heads.adopt(rows, isOurs ? 100 : -1)).toBe(true);
+  heads.noteIndexed(isOurs ? 100 : -1);
+  for (const { call, version, position, sequence, hash } of rows)
+    expect(heads.adopt('s', call, version, position, sequence, hash)).toBe(true);
   heads.refreshNow();
   expect([heads.indexed, heads.find('s') === head]).toEqual([100, true]);
   expect(head.isChecked).toBe(isOurs);

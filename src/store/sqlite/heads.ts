@@ -19,16 +19,6 @@ import { ReadSnapshot } from './read-snapshot.ts';
 import { fromSqlText } from './sql-text.ts';
 import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
 
-/** An entry of the writer thread. */
-export type AdoptedEntry = {
-  readonly sessionId: string;
-  readonly callId: string | undefined;
-  readonly version: number | null;
-  readonly position: number;
-  readonly sequence: number;
-  readonly hash: string;
-};
-
 type State = { readonly indexed: number; readonly removals: number };
 
 /** If more entries were indexed before they were read here, it is quicker to begin anew. */
@@ -187,22 +177,29 @@ export class Heads {
     this.#adoptMore = adoptMore;
   }
 
-  /**
-   * Records entries that the writer thread has committed. Returns false, and records nothing from then on, if others
-   * came in between or were read already: `refresh` reads those. `indexed`: end
-   * of the index that the thread has written last.
-   */
-  adopt(entries: Iterable<AdoptedEntry>, indexed: number): boolean {
+  /** The end of the index that the writer thread has written last. */
+  noteIndexed(indexed: number): void {
     this.#indexedByThread = indexed;
-    if (this.#index.end < 0) return false;
-    for (const { sessionId, callId, version, position, sequence, hash } of entries) {
-      if (position !== this.#position + 1) return false;
-      const head = this.find(sessionId);
-      if (head === undefined) return false;
-      // A session whose row was read just now may already be indexed, with this entry.
-      if (head.sequence >= sequence) this.#position = position;
-      else this.#note(head, callId ?? null, version, position, sequence, hash);
-    }
+  }
+
+  /**
+   * Records an entry that the writer thread has committed. Returns false, and records nothing, if others came in
+   * between or were read already: `refresh` reads those.
+   */
+  adopt(
+    sessionId: string,
+    callId: string | null,
+    version: number | null,
+    position: number,
+    sequence: number,
+    hash: string,
+  ): boolean {
+    if (this.#index.end < 0 || position !== this.#position + 1) return false;
+    const head = this.find(sessionId);
+    if (head === undefined) return false;
+    // A session whose row was read just now may already be indexed, with this entry.
+    if (head.sequence >= sequence) this.#position = position;
+    else this.#note(head, callId, version, position, sequence, hash);
     return true;
   }
 
@@ -351,9 +348,13 @@ export class Heads {
     head.hash = hash;
     this.#position = position;
     this.#tailLength++;
-    const tail = head.tail.get(callId);
-    if (tail === undefined) head.tail.set(callId, [position]);
-    else tail.push(position);
+    let tail = head.tail.get(callId);
+    if (tail === undefined) {
+      // V8 reserves room for four here, but for seventeen once a list of one grows.
+      tail = new Array<number>();
+      head.tail.set(callId, tail);
+    }
+    tail.push(position);
     if (callId !== null && version !== null) this.#sessions.setVersion(head, callId, version);
   }
 

@@ -8,7 +8,7 @@ const plain: AppendOrder = {
   sessionId: 'session',
   callId: 'call',
   expectedVersion: 3,
-  draft: { before: '{"v":1', after: '}', bodies: '["body"]', salt: 'salt' },
+  draft: { head: '{"v":1', events: '}', bodies: '["body"]', salt: 'salt' },
   extras: undefined,
 };
 
@@ -26,17 +26,17 @@ describe('orders pass unchanged', () => {
     ['an entry without a call', { ...plain, callId: undefined, expectedVersion: 0 }],
     [
       'an entry without bodies',
-      { ...plain, draft: { before: '{', after: '}', bodies: undefined, salt: undefined } },
+      { ...plain, draft: { head: '{', events: '}', bodies: undefined, salt: undefined } },
     ],
     [
       'empty texts',
-      { ...plain, sessionId: '', callId: '', draft: { before: '', after: '', bodies: '', salt: '' } },
+      { ...plain, sessionId: '', callId: '', draft: { head: '', events: '', bodies: '', salt: '' } },
     ],
     ['ids that UTF-8 cannot represent', { ...plain, sessionId: '\ud800', callId: '\udfff\u0001' }],
-    ['other scripts', { ...plain, draft: { ...plain.draft, after: '{"text":"Zürich 東京 🦊"}' } }],
+    ['other scripts', { ...plain, draft: { ...plain.draft, events: '{"text":"Zürich 東京 🦊"}' } }],
     [
       'a text that is longer than the buffer',
-      { ...plain, draft: { ...plain.draft, after: 'ü'.repeat(900_000) } },
+      { ...plain, draft: { ...plain.draft, events: 'ü'.repeat(900_000) } },
     ],
     [
       'conditions and side effects',
@@ -91,14 +91,14 @@ describe('a buffer', () => {
   test('with orders refuses a text that does not fit', () => {
     const buffer = new OrderBuffer();
     buffer.add(plain);
-    expect(buffer.add({ ...plain, draft: { ...plain.draft, after: 'x'.repeat(200_000) } })).toBe(false);
+    expect(buffer.add({ ...plain, draft: { ...plain.draft, events: 'x'.repeat(200_000) } })).toBe(false);
     expect(new OrderBuffer(buffer.memory).read(1)).toEqual([plain]);
   });
 
   test('does not keep the memory of a long text', () => {
     const buffer = new OrderBuffer();
     const bytes = buffer.memory.orders.byteLength;
-    buffer.add({ ...plain, draft: { ...plain.draft, after: 'x'.repeat(500_000) } });
+    buffer.add({ ...plain, draft: { ...plain.draft, events: 'x'.repeat(500_000) } });
     expect(buffer.memory.orders.byteLength).toBeGreaterThan(bytes);
     buffer.clear();
     expect(buffer.memory.orders.byteLength).toBe(bytes);

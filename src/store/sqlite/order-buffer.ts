@@ -75,13 +75,13 @@ export class OrderBuffer {
   /** Adds an order. False if there is no room for it; a buffer without orders has room for any, and grows. */
   add(order: WriteOrder): boolean {
     if (this.#count === mostOrders) return false;
-    const [session, call, before, after, bodies, salt, rest] = textsOf(order);
+    const [session, call, head, events, bodies, salt, rest] = textsOf(order);
     // In UTF-8, no UTF-16 unit needs more than three bytes.
     const most =
       3 *
       (session.length +
-        before.length +
-        after.length +
+        head.length +
+        events.length +
         lengthOf(call) +
         lengthOf(bodies) +
         lengthOf(salt) +
@@ -96,8 +96,8 @@ export class OrderBuffer {
       order.type !== 'append' || order.expectedVersion === 'any' ? -1 : order.expectedVersion;
     this.#write(at + 2, session);
     this.#write(at + 3, call);
-    this.#write(at + 4, before);
-    this.#write(at + 5, after);
+    this.#write(at + 4, head);
+    this.#write(at + 5, events);
     this.#write(at + 6, bodies);
     this.#write(at + 7, salt);
     this.#write(at + 8, rest);
@@ -145,16 +145,36 @@ export class OrderBuffer {
 
   answerOf(index: number): PlainAnswer | undefined {
     const at = answerHead + index * placeNumbers;
-    const version = this.#numbers[at + 1] as number;
+    const version = this.versionAt(index);
     if (this.#numbers[at] === isConflict) return { status: 'conflict', version };
-    if (this.#numbers[at] !== isAppended) return undefined;
-    const hash = this.#hashes.toString('latin1', index * hashChars, (index + 1) * hashChars);
+    if (!this.isAppended(index)) return undefined;
     const stored: StoredPlace = {
-      position: this.#numbers[at + 2] as number,
-      sequence: this.#numbers[at + 3] as number,
-      hash,
+      position: this.positionAt(index),
+      sequence: this.sequenceAt(index),
+      hash: this.hashAt(index),
     };
     return { status: 'appended', version, stored };
+  }
+
+  /** Was the order appended? The four below are about such an answer. They make no object of it. */
+  isAppended(index: number): boolean {
+    return this.#numbers[answerHead + index * placeNumbers] === isAppended;
+  }
+
+  versionAt(index: number): number {
+    return this.#numbers[answerHead + index * placeNumbers + 1] as number;
+  }
+
+  positionAt(index: number): number {
+    return this.#numbers[answerHead + index * placeNumbers + 2] as number;
+  }
+
+  sequenceAt(index: number): number {
+    return this.#numbers[answerHead + index * placeNumbers + 3] as number;
+  }
+
+  hashAt(index: number): string {
+    return this.#hashes.toString('latin1', index * hashChars, (index + 1) * hashChars);
   }
 
   publish(): void {
@@ -202,8 +222,8 @@ const allocate = (bytes: number): OrderMemory => ({
 type OrderTexts = readonly [
   session: string,
   call: string | undefined,
-  before: string,
-  after: string,
+  head: string,
+  events: string,
   bodies: string | undefined,
   salt: string | undefined,
   rest: string | undefined,
@@ -218,8 +238,8 @@ function textsOf(order: WriteOrder): OrderTexts {
   return [
     toSqlText(sessionId),
     callId === undefined ? undefined : toSqlText(callId),
-    draft.before,
-    draft.after,
+    draft.head,
+    draft.events,
     draft.bodies,
     draft.salt,
     extras === undefined ? undefined : JSON.stringify(extras),
@@ -227,10 +247,10 @@ function textsOf(order: WriteOrder): OrderTexts {
 }
 
 function toOrder(isAppend: boolean, version: number, texts: readonly (string | undefined)[]): WriteOrder {
-  const [session, call, before, after, bodies, salt, rest] = texts;
+  const [session, call, head, events, bodies, salt, rest] = texts;
   // Written by `textsOf`.
   if (!isAppend) return JSON.parse(rest as string) as WriteOrder;
-  const draft: DraftEntry = { before: before as string, after: after as string, bodies, salt };
+  const draft: DraftEntry = { head: head as string, events: events as string, bodies, salt };
   const order: AppendOrder = {
     type: 'append',
     entryId: '', // only the main thread uses it

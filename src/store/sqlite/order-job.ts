@@ -2,23 +2,14 @@
 import type { WriteJob } from './write-job.ts';
 import type { OrderAnswer, OrderPerformer, WriteOrder } from './write-order.ts';
 
-export class OrderJob implements WriteJob {
-  readonly order: WriteOrder;
+export abstract class OrderJob<Order extends WriteOrder = WriteOrder> implements WriteJob {
+  readonly order: Order;
   readonly #executor: OrderPerformer;
-  readonly #resolve: (answer: OrderAnswer) => void;
-  readonly reject: (error: unknown) => void;
   #answer: OrderAnswer | undefined;
 
-  constructor(
-    order: WriteOrder,
-    executor: OrderPerformer,
-    resolve: (answer: OrderAnswer) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(order: Order, executor: OrderPerformer) {
     this.order = order;
     this.#executor = executor;
-    this.#resolve = resolve;
-    this.reject = reject;
   }
 
   perform(): void {
@@ -29,13 +20,37 @@ export class OrderJob implements WriteJob {
     return this.#executor.isKept(this.order, this.#answer);
   }
 
-  /** Answers with what another thread has done. */
-  accept(answer: OrderAnswer): void {
-    this.#answer = answer;
-    this.resolve();
+  resolve(): void {
+    this.accept(this.#answer as OrderAnswer); // it was performed
   }
 
-  resolve(): void {
-    this.#resolve(this.#answer as OrderAnswer); // it was performed, or another thread has answered
+  /** Gives the caller the answer: of this thread, or of another one that has performed the order. */
+  abstract accept(answer: OrderAnswer): void;
+
+  abstract reject(error: unknown): void;
+}
+
+/** An order whose caller gets the whole answer. */
+export class AskedJob extends OrderJob {
+  readonly #resolve: (answer: OrderAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    order: WriteOrder,
+    executor: OrderPerformer,
+    resolve: (answer: OrderAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    super(order, executor);
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  accept(answer: OrderAnswer): void {
+    this.#resolve(answer);
+  }
+
+  reject(error: unknown): void {
+    this.#reject(error);
   }
 }

@@ -5,6 +5,7 @@ import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { MadeEntry, Story } from '../../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../../test/make-ledger.ts';
+import { LockWait } from './backoff.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tables-'));
@@ -183,6 +184,40 @@ test('a later page of open calls does not wait for entries appended since the fi
   );
   await expect(ledger.queries.findOpenCalls({ after: '1.1' })).rejects.toThrow(/A cursor must be the "next"/);
   await ledger.close();
+});
+
+describe.each([
+  ['the query', 10_000],
+  ['the thread', 0],
+])('while another process has locked the read tables and is stopped, and %s waits for it', (_, threadLag) => {
+  test('a query ends with an error, calls are stored, and the next query works once the lock is free', async () => {
+    const path = join(folder, `stopped-${threadLag}.db`);
+    const ledger = await openSqliteLedger(path, {}, { threadLag, tablePatienceMs: 100 });
+    const [first, second] = ['a', 'b'].map((call) => makeEntries([{ session: call, call, story: 'open' }]));
+    for (const entry of first ?? []) await ledger.journal.append(entry);
+    expect(await ledger.queries.findOpenCalls()).toHaveLength(1);
+    const stopped = new Database(`${path}.read`, { timeout: 5_000 });
+    stopped.exec('BEGIN IMMEDIATE');
+    for (const entry of second ?? [])
+      expect(await ledger.journal.append(entry)).toMatchObject({ status: 'appended' });
+    await expect(ledger.queries.findOpenCalls()).rejects.toMatchObject({
+      code: 'ledger.unavailable',
+      message: expect.stringContaining('it is probably stopped or paused') as string,
+    });
+    stopped.exec('ROLLBACK');
+    stopped.close();
+    expect((await ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a', 'b']);
+    await ledger.close();
+  });
+});
+
+test('a query waits for as long as others make progress', async () => {
+  const wait = new LockWait(20);
+  const beganMs = performance.now();
+  for (let progress = 0; performance.now() - beganMs < 60; progress++)
+    expect(await wait.again(progress)).toBe(true);
+  while (await wait.again(-1));
+  expect(performance.now() - beganMs).toBeGreaterThan(80);
 });
 
 test('an open call of a ledger that was restored to another state is read again, not continued', async () => {

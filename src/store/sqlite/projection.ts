@@ -9,15 +9,15 @@
  * 4. Calls that take the usual course are read without decoding their entries: see `PlainCall`. Those that are open
  *    at the end of a step are carried to the next one, so that it need not read them again.
  */
-import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionTally } from '../../ledger/session-tally.ts';
 import { countCall, countEvent, newSessionTally } from '../../ledger/session-tally.ts';
+import { asDamage, unfillableError } from './as-damage.ts';
 import type { DecodedRow, Tally } from './call-rows.ts';
 import { CallRows } from './call-rows.ts';
 import type { Database, Statement } from './database.ts';
-import { isRefusedValue, prepareRow, prepareValue } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decode } from './entry-row.ts';
@@ -113,9 +113,14 @@ export class Projection {
     return this.#end.get() as number;
   }
 
+  /** The position that the tables have reached, by whichever process. */
+  get position(): number {
+    return (this.#progress.get() as Progress).position;
+  }
+
   /** How many positions the tables are behind. */
   get lag(): number {
-    return this.end - (this.#progress.get() as Progress).position;
+    return this.end - this.position;
   }
 
   /** Do the tables cover all entries up to a position? */
@@ -359,28 +364,6 @@ export class Projection {
           for (const drop of this.#dropSession) drop.run(session);
         }
     }
-  }
-}
-
-const unfillableError = (position: number): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `The hash of the entry at position ${position} was not written by this program, so the read tables ` +
-      'cannot be filled. Run `quittance verify` to list every such entry.',
-  );
-
-/** If a row cannot be written because an entry lacks a value or has one of another type, the entry was changed. */
-function asDamage<Result>(position: number | undefined, put: () => Result): Result {
-  try {
-    return put();
-  } catch (error) {
-    if (!isRefusedValue(error)) throw error;
-    const where = position === undefined ? '' : `, the first at position ${position}`;
-    throw new QuittanceError(
-      'ledger.damaged',
-      `The entries of a call${where} lack values that every call has, so the read tables cannot be ` +
-        'filled. Run `quittance verify` to see what was changed.',
-    );
   }
 }
 

@@ -1,7 +1,8 @@
 /** The thread that fills the read tables of a busy ledger. `Projector` starts it and sets its target. */
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
-import { backoffMs } from './backoff.ts';
+import { behindCalls, lowerPriority } from '../../runtime/host/lower-priority.ts';
+import { LockWait } from './backoff.ts';
 import { isBusy, openDatabase } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
@@ -12,11 +13,18 @@ export type ProjectorThreadData = {
   readonly ledgerPath: string;
   readonly tablesPath: string;
   readonly ledgerId: string;
+  /** How long to wait for another process that makes no progress. */
+  readonly patienceMs: number;
 };
+
+/** The answer to a target. */
+export type ProjectorAnswer = { readonly target: number; readonly isDone: boolean };
 
 if (parentPort !== null) serve(parentPort, workerData as ProjectorThreadData);
 
-function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: ProjectorThreadData): void {
+function serve(port: MessagePort, data: ProjectorThreadData): void {
+  const { ledgerPath, tablesPath, ledgerId, patienceMs } = data;
+  lowerPriority(behindCalls);
   const ledger = openDatabase(ledgerPath, { readOnly: true, mustExist: true, cacheKiB: 4_000 });
   const heads = new Heads(ledger, Number.POSITIVE_INFINITY);
   const { writer } = openReadTables(tablesPath, ledgerId);
@@ -25,15 +33,16 @@ function serve(port: MessagePort, { ledgerPath, tablesPath, ledgerId }: Projecto
   let filling: Promise<void> = Promise.resolve();
 
   const fill = async (target: number): Promise<void> => {
-    for (let tries = 0; !isOver && !projection.reaches(target);)
+    const wait = new LockWait(patienceMs);
+    let isDone = true;
+    while (isDone && !isOver && !projection.reaches(target))
       try {
         await projection.step(() => isOver);
-        tries = 0;
       } catch (error) {
         if (!isBusy(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
+        isDone = await wait.again(projection.position);
       }
-    if (!isOver) port.postMessage(target);
+    if (!isOver) port.postMessage({ target, isDone } satisfies ProjectorAnswer);
   };
 
   const end = async (): Promise<void> => {

@@ -4,7 +4,7 @@
  * it.
  */
 import { Worker } from 'node:worker_threads';
-import type { ProjectorThreadData } from './projector-thread.ts';
+import type { ProjectorAnswer, ProjectorThreadData } from './projector-thread.ts';
 
 type Waiter = { readonly target: number; readonly resolve: (isDone: boolean) => void };
 
@@ -56,7 +56,9 @@ export class Projector {
         // steps.
         resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
       });
-      worker.on('message', (target: number) => this.#tell((waiter) => waiter.target <= target, true));
+      worker.on('message', ({ target, isDone }: ProjectorAnswer) =>
+        this.#tell((waiter) => (isDone ? waiter.target <= target : waiter.target === target), isDone),
+      );
       worker.on('error', () => {
         this.#isBroken = true; // 'exit' follows
       });

@@ -13,7 +13,7 @@ import { tallyTable, tallyTriggers } from './tally-table.ts';
 import { isPartOfWords, wordTable } from './word-table.ts';
 
 /** Change this number with the tables: tables of another version are dropped and rebuilt. */
-export const readTablesVersion = 9;
+export const readTablesVersion = 10;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -23,7 +23,7 @@ const tables = `
     mode TEXT NOT NULL, mode_origin TEXT NOT NULL, status TEXT NOT NULL, outcome TEXT, reason TEXT, code TEXT,
     message TEXT, input_digest TEXT, attempts INTEGER NOT NULL, unresolved INTEGER NOT NULL,
     requested_at INTEGER NOT NULL, settled_at INTEGER, elapsed_ms INTEGER, cost_micros INTEGER NOT NULL,
-    user_id TEXT, owner_id TEXT NOT NULL, args TEXT
+    user_id TEXT, rule_id TEXT, owner_id TEXT NOT NULL, args TEXT
   );
   CREATE UNIQUE INDEX calls_by_id ON calls (session, call_id);
   CREATE INDEX calls_by_time ON calls (requested_at);
@@ -32,6 +32,7 @@ const tables = `
   CREATE INDEX calls_by_outcome ON calls (outcome, requested_at) WHERE outcome <> 'ToolExecutionResult';
   CREATE INDEX calls_by_code ON calls (code, requested_at) WHERE code IS NOT NULL;
   CREATE INDEX calls_by_user ON calls (user_id, requested_at) WHERE user_id IS NOT NULL;
+  CREATE INDEX calls_by_rule ON calls (rule_id, requested_at) WHERE rule_id IS NOT NULL;
   CREATE INDEX calls_open ON calls (requested_at) WHERE status <> 'settled';
   CREATE INDEX calls_unresolved ON calls (requested_at) WHERE unresolved = 1;
   CREATE TABLE audit (

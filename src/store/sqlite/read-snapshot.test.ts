@@ -52,7 +52,7 @@ function appendElsewhere(): void {
   const nothing = (): void => undefined;
   const writer = new Writer(
     others,
-    { began: () => false, ending: nothing, committed: nothing, rolledBack: nothing },
+    { entering: nothing, began: () => false, ending: nothing, committed: nothing, rolledBack: nothing },
     () => expect.unreachable(),
   );
   const appender = new Appender(others, heads, side, marks, new CursorTable(others, writer, 'own_other'));

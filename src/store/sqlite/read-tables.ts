@@ -3,13 +3,15 @@
  * They are also filled in idle time, so that a query has little to fill.
  */
 import { performance } from 'node:perf_hooks';
+import type { CallCount, CallCountQuery, RuleDenials } from '../../ledger/call-count.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
-import { isQuittanceError } from '../../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
-import { backoffMs, whenFree } from './backoff.ts';
+import { LockWait, whenFree } from './backoff.ts';
+import { countCallRows, countDeniedRows } from './count-call-rows.ts';
 import { CallTable, parseOpenCursor } from './call-table.ts';
 import type { Database } from './database.ts';
 import { isBusy, isDamaged, isForeign, prepareValue } from './database.ts';
@@ -18,7 +20,10 @@ import type { Heads } from './heads.ts';
 import { Projection } from './projection.ts';
 import { Projector } from './projector.ts';
 import { openReadTables, removeReadTables } from './read-schema.ts';
+import type { SqliteTuning } from './sqlite-ledger-options.ts';
 import { TallyTable } from './tally-table.ts';
+
+type TableTuning = Pick<SqliteTuning, 'threadLag' | 'tablePatienceMs'>;
 
 type Opened = {
   /** Fills the tables. A separate connection, so that queries see only complete steps. */
@@ -55,7 +60,7 @@ export class ReadTables implements Queries {
   readonly #entries: EntryTable;
   readonly #heads: Heads;
   readonly #path: string;
-  readonly #threadLag: number;
+  readonly #tuning: TableTuning;
   #opened: Promise<Opened> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #appendedAtMs = 0;
@@ -65,9 +70,8 @@ export class ReadTables implements Queries {
   #rate = firstRate;
   #closed = false;
 
-  /** `threadLag`: tables this far behind are filled by a separate thread. */
-  constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string, threadLag: number) {
-    this.#threadLag = threadLag;
+  constructor(ledger: Database, entries: EntryTable, heads: Heads, path: string, tuning: TableTuning) {
+    this.#tuning = tuning;
     this.#ledger = ledger;
     this.#entries = entries;
     this.#heads = heads;
@@ -82,6 +86,16 @@ export class ReadTables implements Queries {
   async tallyCalls<Name extends TallyName>(query: TallyQuery<Name>): Promise<readonly CallTally<Name>[]> {
     const { tallies } = await this.#filled();
     return tallies.query(query);
+  }
+
+  async countCalls(query: CallCountQuery): Promise<readonly CallCount[]> {
+    const { reader } = await this.#filled();
+    return countCallRows(reader, query);
+  }
+
+  async countDenials(span: Pick<CallQuery, 'since' | 'until'>): Promise<readonly RuleDenials[]> {
+    const { reader } = await this.#filled();
+    return countDeniedRows(reader, span);
   }
 
   async findSessions(query: SessionQuery): Promise<Page<SessionSummary>> {
@@ -168,7 +182,12 @@ export class ReadTables implements Queries {
       const projector =
         writer === reader
           ? undefined // in memory: no other thread can see them
-          : new Projector({ ledgerPath: this.#ledger.name, tablesPath: this.#path, ledgerId });
+          : new Projector({
+              ledgerPath: this.#ledger.name,
+              tablesPath: this.#path,
+              ledgerId,
+              patienceMs: this.#tuning.tablePatienceMs,
+            });
       const projection = new Projection(this.#ledger, this.#entries, this.#heads, writer);
       return {
         writer,
@@ -187,7 +206,10 @@ export class ReadTables implements Queries {
     return opening;
   }
 
-  /** Read-your-writes: fills the tables up to now, or up to a position. */
+  /**
+   * Read-your-writes: fills the tables up to now, or up to a position. Throws if another process keeps the lock and
+   * does not go on: a query must end even if that process is stopped for hours.
+   */
   async #filled(until?: number): Promise<Opened & { readonly target: number }> {
     const opened = await this.#open();
     const { projection, projector } = opened;
@@ -195,20 +217,21 @@ export class ReadTables implements Queries {
     const target = Math.min(until ?? end, end); // a ledger that was restored to an earlier state ends earlier
     if (projection.reaches(target)) return { ...opened, target };
     if (projection.lag > this.#leastForThread(projector)) await projector?.fill(target);
-    for (let tries = 0; !projection.reaches(target);)
+    const wait = new LockWait(this.#tuning.tablePatienceMs);
+    while (!projection.reaches(target))
       try {
         if (this.#closed) throw closedError();
         await this.#takeStep(projection);
-        tries = 0;
       } catch (error) {
         if (!isBusy(error)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, backoffMs(tries++)));
+        if (!(await wait.again(projection.position))) throw heldError(this.#path, error);
       }
     return { ...opened, target };
   }
 
   #leastForThread(projector: Projector | undefined): number {
-    return projector?.isStarted === true ? Math.min(fewForThread, this.#threadLag) : this.#threadLag;
+    const { threadLag } = this.#tuning;
+    return projector?.isStarted === true ? Math.min(fewForThread, threadLag) : threadLag;
   }
 
   /** One at a time: later callers wait for the current step. */
@@ -267,3 +290,12 @@ export class ReadTables implements Queries {
     );
   }
 }
+
+const heldError = (path: string, error: unknown): QuittanceError =>
+  new QuittanceError(
+    'ledger.unavailable',
+    `Another process locked ${path} and does not continue: it is probably stopped or paused. ` +
+      'Let it continue or end it, then retry. Calls are stored meanwhile; only lists and searches wait.',
+    { path },
+    error,
+  );

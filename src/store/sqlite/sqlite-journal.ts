@@ -7,6 +7,7 @@ import type {
   StoredCall,
   StoredState,
 } from '../../ledger/journal.ts';
+import { AppendJob } from './append-job.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Heads } from './heads.ts';
 import type { LastReads } from './last-reads.ts';
@@ -36,18 +37,8 @@ export class SqliteJournal implements Journal {
   append(entry: Entry): Promise<AppendResult> {
     const { watch, writer, ownerId, salt } = this.#parts;
     return new Promise((resolve, reject) => {
-      writer.addOrder(
-        createAppendOrder(entry, ownerId, salt),
-        (answer) => {
-          if (answer.type !== 'append') return;
-          const { result } = answer;
-          const { callId, sessionId } = entry;
-          if (callId !== undefined && result.status === 'appended')
-            watch.callChanged(sessionId, callId, result.version);
-          resolve(result);
-        },
-        reject,
-      );
+      const order = createAppendOrder(entry, ownerId, salt);
+      writer.add(new AppendJob(order, writer.executor, watch, resolve, reject));
     });
   }
 

@@ -32,6 +32,8 @@ export type SqliteTuning = {
   readonly longestTail: number;
   /** How far behind the read tables may be before a separate thread fills them. */
   readonly threadLag: number;
+  /** How long a query waits for another process that has locked the read tables and makes no progress. */
+  readonly tablePatienceMs: number;
   /** When the writer thread writes: as the load demands, whenever it can, or never. */
   readonly writerThread: 'auto' | 'always' | 'never';
   /** Options of Node for the writer thread. */
@@ -42,6 +44,7 @@ export type SqliteTuning = {
 export const measuredTuning: SqliteTuning = {
   longestTail: 4_096,
   threadLag: 10_000,
+  tablePatienceMs: 10_000,
   writerThread: 'auto',
   writerThreadArgv: [],
 };

@@ -16,6 +16,8 @@ import type { OwnFile } from '../../policy/own-files/own-file.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { HeadPages } from './head-pages.ts';
+import { LogKeeper } from './log-keeper.ts';
+import type { LogThreadData } from './log-thread.ts';
 import { ReadTables } from './read-tables.ts';
 import { createSalts } from '../files/salts.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
@@ -28,7 +30,6 @@ import { identifyOwnFiles, SqliteOwnFiles } from './sqlite-own-files.ts';
 import { SqliteJournal } from './sqlite-journal.ts';
 import { ThreadWriter } from './thread-writer.ts';
 import { createWriteParts } from './write-parts.ts';
-import type { WriterThreadData } from './writer-thread.ts';
 import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteEntries } from './sqlite-entries.ts';
 import { SqliteIntegrity } from './sqlite-integrity.ts';
@@ -80,44 +81,38 @@ export class SqliteLedger implements Ledger {
     const spillFile =
       options.readOnly === true ? undefined : openSpill(database, path, options, ownerId, salt);
     const files = new SqliteOwnFiles(path, identifyOwnFiles(path, owners.lock));
+    const mayUseThreads = owners.isOne && !database.memory && tuning.writerThread !== 'never';
+    const toData = (): LogThreadData => toThreadData(database, path, options, log.memory);
+    const log = new LogKeeper(mayUseThreads ? toData : undefined);
     const committed = (): void => {
       watch.endChanged(heads.position);
       tables.noteAppend();
+      log.noteCommit(heads.position);
     };
     const { longestTail } = tuning;
-    const writeParts = createWriteParts(database, { path, ownerId, files, longestTail }, { committed });
+    const place = { path, ownerId, files, longestTail, log: log.state };
+    const writeParts = createWriteParts(database, place, { committed });
     const { heads, entries, marks, side, lastReads, cursors, appender, artifacts, writer } = writeParts;
     const headPages = new HeadPages(database, heads);
-    if (owners.isOne && !database.memory && tuning.writerThread !== 'never')
+    if (mayUseThreads)
       writer.shareWith(
         new ThreadWriter({
           ...writeParts,
           committed,
           onFailure: (error) => this.#report(error),
-          data: () => toThreadData(database, path, options, { ownerId, longestTail, opened: files.opened }),
+          data: () => ({ ...toData(), ownerId, longestTail, opened: files.opened }),
           mode: tuning.writerThread,
           argv: tuning.writerThreadArgv,
         }),
       );
-    const tables = new ReadTables(
-      database,
-      entries,
-      heads,
-      readTablesPath(database, path, options),
-      tuning.threadLag,
-    );
+    const tables = new ReadTables(database, entries, heads, readTablesPath(database, path, options), tuning);
     const watch = createWatch(database, heads);
     const parts = { database, path, entries, heads, headPages, side, appender, artifacts, writer, ownerId };
     this.journal = new SqliteJournal({ ...parts, watch, salt, lastReads });
     this.claims = createClaims(heads, side);
     this.artifacts = artifacts;
     this.owners = owners;
-    this.spill = {
-      write: (entry) => spillFile?.add(entry) ?? false,
-      canWrite: () => spillFile?.isReady ?? false,
-      read: () => spillFile?.read((other) => owners.statusOf(other) === 'gone') ?? [],
-      drop: (other, lastEntryId) => spillFile?.drop(other, lastEntryId) ?? false,
-    };
+    this.spill = createSpill(spillFile, owners);
     this.queries = tables;
     this.entries = new SqliteEntries(heads, entries, watch);
     this.cursors = cursors;
@@ -125,6 +120,7 @@ export class SqliteLedger implements Ledger {
     this.retention = new SqliteRetention(database, { ...parts, marks, ids: createIds(), salt, now });
     this.#close = async () => {
       await writer.close();
+      await log.close();
       watch.close();
       try {
         await tables.close();
@@ -143,7 +139,7 @@ export class SqliteLedger implements Ledger {
 
   #report(error: unknown): void {
     const message =
-      `The thread that writes the ledger ${this.#path} ended by itself: ` +
+      `The thread that writes the ledger ${this.#path} ended unexpectedly: ` +
       `${error instanceof Error ? error.message : String(error)}. Nothing is lost: the main thread writes instead.`;
     for (const listener of this.#listeners) listener({ type: 'ledger.writer_stopped', message, error });
   }
@@ -171,6 +167,13 @@ function openSpill(
   return new SpillFile({ folder: `${path}.spill`, ownerId, ledgerId }, options.spillBytes ?? 1_048_576, salt);
 }
 
+const createSpill = (file: SpillFile | undefined, owners: SqliteOwners): Spill => ({
+  write: (entry) => file?.add(entry) ?? false,
+  canWrite: () => file?.isReady ?? false,
+  read: () => file?.read((other) => owners.statusOf(other) === 'gone') ?? [],
+  drop: (other, lastEntryId) => file?.drop(other, lastEntryId) ?? false,
+});
+
 const readLedgerId = (database: Database): string =>
   prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
 
@@ -178,12 +181,12 @@ const toThreadData = (
   database: Database,
   path: string,
   options: SqliteLedgerOptions,
-  rest: Pick<WriterThreadData, 'ownerId' | 'longestTail' | 'opened'>,
-): WriterThreadData => ({
+  logMemory: SharedArrayBuffer,
+): LogThreadData => ({
   path: resolve(path),
   ledgerId: readLedgerId(database),
   settings: writeSettings(options),
-  ...rest,
+  logMemory,
 });
 
 /** A reader leaves no file behind: without read tables on disk it builds its own in memory. */

@@ -14,8 +14,9 @@ import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import type { Appender } from './appender.ts';
 import type { ArtifactTable } from './artifact-table.ts';
+import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
-import { prepareRow } from './database.ts';
+import { prepareRow, prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decode } from './entry-row.ts';
@@ -31,10 +32,13 @@ type Found = { readonly position: number; readonly entryId: string; readonly cal
 
 /** A limited number per commit, so that no writer waits long for the lock. */
 const entriesPerCommit = 500;
+/** About 50 ms. */
+const mostTries = 20;
 
 export class SqliteRetention implements Retention {
-  readonly #database: Database;
   readonly #parts: RetentionParts;
+  /** Empties the log. Gives 1 if it cannot be emptied now. */
+  readonly #emptied: Statement<number>;
   readonly #empty: Statement<never>;
   readonly #dropEntries: Statement<never>;
   readonly #dropIndex: Statement<never>;
@@ -42,8 +46,8 @@ export class SqliteRetention implements Retention {
   readonly #countRemoval: Statement<never>;
 
   constructor(database: Database, parts: RetentionParts) {
-    this.#database = database;
     this.#parts = parts;
+    this.#emptied = prepareValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
     this.#empty = prepareRow(database, 'UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?');
     this.#dropEntries = prepareRow(
       database,
@@ -66,7 +70,7 @@ export class SqliteRetention implements Retention {
       const some = found.slice(from, from + entriesPerCommit);
       await artifacts.sweep(await writer.run(() => this.#eraseSome(erasure, some)));
     }
-    this.#emptyLog();
+    await this.#emptyLog();
     return found.length;
   }
 
@@ -89,15 +93,21 @@ export class SqliteRetention implements Retention {
       });
       if (hashes === undefined) continue;
       await artifacts.sweep(hashes);
-      this.#emptyLog();
+      await this.#emptyLog();
       return true;
     }
   }
 
-  /** Removed data may still be in the log file. If other processes are reading, the log is emptied a little later. */
-  #emptyLog(): void {
-    this.#parts.heads.endSnapshot();
-    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+  /**
+   * Removed data may still be in the log file. It cannot be emptied while others read, write or copy it, which takes
+   * them milliseconds. After some attempts it is left to them: it is then emptied a little later.
+   */
+  async #emptyLog(): Promise<void> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      this.#parts.heads.endSnapshot();
+      if (this.#emptied.get() === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));
+    }
   }
 
   /** Entries to erase. Throws if one belongs to an open call. */

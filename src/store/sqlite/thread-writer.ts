@@ -10,12 +10,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { AppendResult } from '../../ledger/journal.ts';
+import { AppendJob } from './append-job.ts';
 import type { Appender } from './appender.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-row.ts';
 import { HandOver } from './hand-over.ts';
-import type { AdoptedEntry, Heads } from './heads.ts';
-import type { PlainAnswer } from './order-buffer.ts';
+import type { Heads } from './heads.ts';
 import { mostOrders, OrderBuffer } from './order-buffer.ts';
 import type { OrderExecutor } from './order-executor.ts';
 import { OrderJob } from './order-job.ts';
@@ -35,6 +35,8 @@ import type {
 const mostBatches = 3;
 /** After the thread has failed, the main thread writes alone for this long. */
 const restMs = 60_000;
+
+const none: readonly never[] = Object.freeze([]);
 
 type Sent = {
   readonly buffer: OrderBuffer;
@@ -200,36 +202,43 @@ export class ThreadWriter implements OtherWriter {
     const index = this.#sent.findIndex(({ number }) => number === reply.buffer);
     const [sent] = this.#sent.splice(index, 1) as [Sent];
     const { jobs, buffer } = sent;
-    const answers = jobs.map((_, order) => buffer.answerOf(order));
-    this.#adopt(sent, answers);
+    this.#adopt(sent);
+    // Read before the buffer is used again.
+    const results = readResults(sent);
     this.#handOver.note(jobs.length, buffer.commitMs);
     this.#free.push(sent);
+    sent.jobs = none; // a buffer may wait long for its next batch
     this.#release();
     // The next batch leaves before the callers get their answers, so that the thread need not wait for them.
     writer.otherAnswered();
     committed();
-    const others = new Map(reply.others?.map((other) => [other.index, other]));
-    for (const [order, job] of jobs.entries()) answerJob(job, answers[order], others.get(order));
+    const others = reply.others && new Map(reply.others.map((other) => [other.index, other]));
+    for (let index = 0; index < jobs.length; index++)
+      answerJob(jobs[index] as OrderJob, results[index], others?.get(index)); // the index is in range
   }
 
   /** Another connection has committed. If it was the thread, its answers are already here. */
   #adoptPublished(): void {
     for (const sent of this.#sent) {
-      if (sent.isAdopted || !sent.buffer.isPublished) return;
-      const answers = sent.jobs.map((_, order) => sent.buffer.answerOf(order));
-      const last = answers.findLast((answer) => answer?.status === 'appended');
+      if (sent.isAdopted) continue; // its answers are not handled yet
+      if (!sent.buffer.isPublished) return;
+      const { buffer } = sent;
+      let last = sent.jobs.length - 1;
+      while (last >= 0 && !buffer.isAppended(last)) last--;
       const isCommitted =
-        last?.status === 'appended' && this.#parts.appender.hashAt(last.stored.position) === last.stored.hash;
+        last >= 0 && this.#parts.appender.hashAt(buffer.positionAt(last)) === buffer.hashAt(last);
       if (!isCommitted) return;
-      this.#adopt(sent, answers);
+      this.#adopt(sent);
     }
   }
 
-  #adopt(sent: Sent, answers: readonly (PlainAnswer | undefined)[]): void {
+  #adopt(sent: Sent): void {
     if (sent.isAdopted) return;
     sent.isAdopted = true;
+    const { heads } = this.#parts;
     try {
-      this.#parts.heads.adopt(adoptable(sent.jobs, answers), sent.buffer.indexed);
+      heads.noteIndexed(sent.buffer.indexed);
+      adoptInto(heads, sent);
     } catch {
       // The file cannot be read now. The next reader reads the entries from it, or reports the problem.
     }
@@ -316,28 +325,41 @@ export class ThreadWriter implements OtherWriter {
   }
 }
 
-function* adoptable(
-  jobs: readonly OrderJob[],
-  answers: readonly (PlainAnswer | undefined)[],
-): Generator<AdoptedEntry> {
-  for (const [index, { order }] of jobs.entries()) {
-    const answer = answers[index];
-    if (order.type !== 'append' || answer?.status !== 'appended') continue;
+/** Stops at the first entry that the heads cannot take over. */
+function adoptInto(heads: Heads, { jobs, buffer }: Sent): void {
+  for (let index = 0; index < jobs.length; index++) {
+    const { order } = jobs[index] as OrderJob; // the index is in range
+    if (order.type !== 'append' || !buffer.isAppended(index)) continue;
     const { sessionId, callId } = order;
     const isStep = callId !== undefined && order.expectedVersion !== 'any';
-    yield { sessionId, callId, version: isStep ? answer.version : null, ...answer.stored };
+    const isAdopted = heads.adopt(
+      sessionId,
+      callId ?? null,
+      isStep ? buffer.versionAt(index) : null,
+      buffer.positionAt(index),
+      buffer.sequenceAt(index),
+      buffer.hashAt(index),
+    );
+    if (!isAdopted) return;
   }
 }
 
-function answerJob(job: OrderJob, plain: PlainAnswer | undefined, other: OtherAnswer | undefined): void {
+/** The results of appends; undefined for each other answer, which the message of the thread contains. */
+function readResults({ jobs, buffer }: Sent): (AppendResult | undefined)[] {
+  const results: (AppendResult | undefined)[] = [];
+  for (let index = 0; index < jobs.length; index++)
+    results.push(
+      buffer.isAppended(index)
+        ? { status: 'appended', version: buffer.versionAt(index) }
+        : buffer.answerOf(index),
+    );
+  return results;
+}
+
+function answerJob(job: OrderJob, result: AppendResult | undefined, other: OtherAnswer | undefined): void {
   if (other !== undefined && 'error' in other) job.reject(fromThreadError(other.error));
   else if (other !== undefined) job.accept(other.answer);
-  else if (plain?.status === 'appended')
-    job.accept({
-      type: 'append',
-      result: { status: 'appended', version: plain.version },
-      stored: plain.stored,
-    });
-  else if (plain !== undefined) job.accept({ type: 'append', result: plain, stored: undefined });
-  else job.reject(new Error('The writer thread gave no answer.'));
+  else if (result === undefined) job.reject(new Error('The writer thread gave no answer.'));
+  else if (job instanceof AppendJob) job.tell(result);
+  else job.accept({ type: 'append', result, stored: undefined });
 }

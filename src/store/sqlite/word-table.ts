@@ -1,6 +1,9 @@
 /**
  * The search index of the read tables: an FTS5 table without content, one row per call, under the position of its
  * request. Only words are stored, not their places.
+ *
+ * FTS5 gathers all calls with a beginning of a word before it gives the newest one. So each word is stored with the number
+ * of a part before it, and a search goes from the newest part to the oldest.
  */
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import type { Database, Statement } from './database.ts';
@@ -14,6 +17,11 @@ export const wordTable: string = `
     tokenize="ascii tokenchars '${separators}'");
 `;
 
+/** Positions per part. */
+const partSize = 65_536;
+
+export const partOf = (position: number): number => Math.floor(position / partSize);
+
 /** SQLite creates and drops these tables together with the index. */
 export const isPartOfWords = (table: string): boolean => table.startsWith('words_');
 
@@ -22,6 +30,7 @@ const pagesPerMerge = 400;
 
 export class WordTable {
   readonly #tables: Database;
+  readonly #add: Statement<never>;
   readonly #put: Statement<never>;
   readonly #dropSession: Statement<never>;
   readonly #merge: Statement<never>;
@@ -29,6 +38,7 @@ export class WordTable {
 
   constructor(tables: Database) {
     this.#tables = tables;
+    this.#add = prepareRow(tables, 'INSERT INTO words (rowid, text) VALUES (?, ?)');
     this.#put = prepareRow(tables, 'INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)');
     this.#dropSession = prepareRow(
       tables,
@@ -38,8 +48,13 @@ export class WordTable {
     this.#changes = prepareValue(tables, 'SELECT total_changes()');
   }
 
+  /** The words of a call that has none yet. */
+  add(position: number, words: ReadonlySet<string>): void {
+    this.#add.run(position, toText(position, words));
+  }
+
   put(position: number, words: ReadonlySet<string>): void {
-    this.#put.run(position, [...words].join(' '));
+    this.#put.run(position, toText(position, words));
   }
 
   /** Before the calls of the session are dropped. */
@@ -64,8 +79,18 @@ export class WordTable {
   }
 }
 
-/** The expression for `MATCH`. */
-export const toMatch = (terms: readonly SearchTerm[]): string =>
+function toText(position: number, words: ReadonlySet<string>): string {
+  const start = `${partOf(position)}|`;
+  let text = '';
+  for (const word of words) text += `${start}${word} `;
+  return text;
+}
+
+/** The expression for `MATCH` that finds the calls of a part. */
+export const toMatch = (terms: readonly SearchTerm[], part: number): string =>
   terms
-    .map(({ anyOf, as }) => `(${anyOf.map((word) => `"${word}"${as === 'whole' ? '' : '*'}`).join(' OR ')})`)
+    .map(
+      ({ anyOf, as }) =>
+        `(${anyOf.map((word) => `"${part}|${word}"${as === 'whole' ? '' : '*'}`).join(' OR ')})`,
+    )
     .join(' AND ');

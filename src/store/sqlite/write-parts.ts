@@ -5,11 +5,13 @@ import { CursorTable } from './cursor-table.ts';
 import type { Database } from './database.ts';
 import { EntryTable } from './entry-table.ts';
 import { Heads } from './heads.ts';
+import type { LogState } from './log-state.ts';
 import { LastReads } from './last-reads.ts';
 import { Marks } from './marks.ts';
 import { OrderExecutor } from './order-executor.ts';
 import { SideTables } from './side-tables.ts';
 import type { SqliteOwnFiles } from './sqlite-own-files.ts';
+import { WriterLog } from './writer-log.ts';
 import { Writer } from './writer.ts';
 
 export type WriteParts = {
@@ -31,6 +33,7 @@ export type WritePlace = {
   readonly files: SqliteOwnFiles;
   /** Number of entries after which the newest are written to the index. */
   readonly longestTail: number;
+  readonly log: LogState;
 };
 
 export type WriteEvents = {
@@ -43,7 +46,7 @@ export type WriteEvents = {
 
 export function createWriteParts(
   database: Database,
-  { path, ownerId, files, longestTail }: WritePlace,
+  { path, ownerId, files, longestTail, log }: WritePlace,
   events: WriteEvents,
 ): WriteParts {
   const heads = new Heads(database, longestTail);
@@ -53,9 +56,11 @@ export function createWriteParts(
   const side = new SideTables(database, heads, marks, (sessionId, callId) =>
     lastReads.askedFor(sessionId, callId),
   );
+  const writerLog = new WriterLog(database, log);
   const writer: Writer = new Writer(
     database,
     {
+      entering: () => writerLog.tidy(),
       began: () => {
         events.began?.();
         files.requireUnchanged();

@@ -5,6 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase, prepareValue } from './database.ts';
+import { LogState } from './log-state.ts';
 import type { OrderMemory, PlainAnswer } from './order-buffer.ts';
 import { OrderBuffer } from './order-buffer.ts';
 import type { OrderExecutor } from './order-executor.ts';
@@ -25,6 +26,8 @@ export type WriterThreadData = {
   readonly settings: WriteSettings;
   /** The files that the main thread has open. */
   readonly opened: readonly OpenedFile[];
+  /** Of `LogState`. */
+  readonly logMemory: SharedArrayBuffer;
 };
 
 /** A batch to write: a buffer, how many orders it has, and its memory if that is new. */
@@ -155,7 +158,11 @@ function serve(port: MessagePort, data: WriterThreadData): void {
   let beganMs = 0;
   const { heads, executor, writer } = createWriteParts(
     database,
-    { ...data, files: new SqliteOwnFiles(data.path, data.opened) },
+    {
+      ...data,
+      files: new SqliteOwnFiles(data.path, data.opened),
+      log: new LogState(data.logMemory),
+    },
     {
       began: () => {
         beganMs = performance.now();

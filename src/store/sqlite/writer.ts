@@ -14,12 +14,15 @@ import { closedError, readOnlyError } from '../../ledger/refuse-entry.ts';
 import { backoffMs } from './backoff.ts';
 import type { Database, Statement } from './database.ts';
 import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
-import { OrderJob } from './order-job.ts';
+import type { OrderJob } from './order-job.ts';
+import { AskedJob } from './order-job.ts';
 import type { WriteJob } from './write-job.ts';
 import type { OrderAnswer, OrderPerformer, WriteOrder } from './write-order.ts';
 
 /** Notifications of the writer. */
 export interface WriterEvents {
+  /** Before a transaction. */
+  entering(): void;
   /** At the start of a transaction. Returns whether another process has written since the last one. */
   began(): boolean;
   /** Called before the commit. */
@@ -96,16 +99,13 @@ export class Writer {
     if (!this.#scheduled) this.#schedule();
   }
 
-  addOrder(
-    order: WriteOrder,
-    resolve: (answer: OrderAnswer) => void,
-    reject: (error: unknown) => void,
-  ): void {
-    this.add(new OrderJob(order, this.#executor(), resolve, reject));
+  /** Performs the orders of this thread. */
+  get executor(): OrderPerformer {
+    return this.#executor();
   }
 
   order(order: WriteOrder): Promise<OrderAnswer> {
-    return new Promise((resolve, reject) => this.addOrder(order, resolve, reject));
+    return new Promise((resolve, reject) => this.add(new AskedJob(order, this.executor, resolve, reject)));
   }
 
   /** Runs a function in a transaction of the queue and returns its result. Only this thread can run it. */
@@ -192,6 +192,7 @@ export class Writer {
   /** Takes the lock, or schedules a retry. */
   #enter(): boolean {
     try {
+      this.#events.entering();
       this.#begin.run();
       this.#tries = 0;
       return true;

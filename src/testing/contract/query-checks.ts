@@ -90,6 +90,7 @@ export const queryChecks: readonly Check[] = [
         elapsedMs: 3,
         costMicros: 7,
         userId: undefined,
+        ruleId: undefined,
         args: { to: 'person about failed' },
       });
     },

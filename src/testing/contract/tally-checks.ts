@@ -1,6 +1,8 @@
 /** Counts of calls by property. */
 import assert from 'node:assert/strict';
 import type { TallyName, TallyQuery } from '../../ledger/call-tally.ts';
+import type { CallCountQuery } from '../../ledger/call-count.ts';
+import { countCalls, countDenials } from '../../ledger/call-count.ts';
 import { hourMs, hourOf, tallyCalls } from '../../ledger/call-tally.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
@@ -11,10 +13,15 @@ const start = hourOf(1_700_000_000_000) * hourMs;
 
 const everyName = ['hour', 'toolName', 'mode', 'status', 'outcome', 'code', 'bin'] as const;
 
+/** Rows in any order, with fields in any order. */
+const sort = (found: readonly object[]): string[] =>
+  found
+    .map((each) => JSON.stringify(Object.entries(each).toSorted(([one], [other]) => (one < other ? -1 : 1))))
+    .toSorted();
+
 /** The counts must equal a count of the listed calls. */
 async function agrees(ledger: Ledger, query: TallyQuery<TallyName>): Promise<void> {
   const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
-  const sort = (found: readonly object[]): string[] => found.map((each) => JSON.stringify(each)).toSorted();
   assert.deepEqual(
     sort(await ledger.queries.tallyCalls(query)),
     sort(tallyCalls(rows, query)),
@@ -50,6 +57,50 @@ export const tallyChecks: readonly Check[] = [
         await agrees(ledger, { by, toolName: 'look' });
         await agrees(ledger, { by, toolName: 'nothing' });
       }
+    },
+  ],
+  [
+    'calls of any span are counted as they are listed, to the millisecond',
+    async ({ ledger }) => {
+      await appendSome(ledger);
+      const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+      const agree = async (query: CallCountQuery): Promise<void> =>
+        assert.deepEqual(sort(await ledger.queries.countCalls(query)), sort(countCalls(rows, query)));
+      for (const stepMs of [1, 600_000, 3 * hourMs, Number.MAX_SAFE_INTEGER])
+        for (const since of [undefined, 0, start + 900_000, start + 900_001])
+          for (const until of [undefined, start + 1_800_000, start + 1_800_001])
+            await agree({ since, until, stepMs });
+      await agree({ toolName: 'look', stepMs: hourMs });
+      await agree({ toolName: 'nothing', stepMs: hourMs });
+    },
+  ],
+  [
+    'calls are counted and found by the rule that denied them',
+    async ({ ledger }) => {
+      const names = ['no-refunds', 'no refunds', 'no-refunds', 'No-Refunds', '"x" \\ \u0000 ✓'];
+      for (const [n, name] of names.entries())
+        await ledger.journal.append(new SampleCall(`c${n}`, { at: start + n }).deny(name));
+      await ledger.journal.append(new SampleCall('by a hook', { at: start }).deny());
+      const held = new SampleCall('held', { sessionId: 'open', at: start });
+      await ledger.journal.append(held.hold());
+      const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+      for (const span of [{}, { since: start + 1 }, { since: start, until: start + 2 }, { until: start }])
+        assert.deepEqual(sort(await ledger.queries.countDenials(span)), sort(countDenials(rows, span)));
+      for (const { ruleId, calls, lastAt } of await ledger.queries.countDenials({})) {
+        const found = (await ledger.queries.findCalls({ ruleId })).rows;
+        assert.deepEqual(
+          found.map((row) => [row.ruleId, row.requestedAt <= lastAt]),
+          Array.from({ length: calls }, () => [ruleId, true]),
+        );
+        const counts = await ledger.queries.countCalls({ ruleId, stepMs: hourMs });
+        assert.equal(
+          counts.reduce((sum, each) => sum + each.calls, 0),
+          calls,
+        );
+      }
+      assert.equal((await ledger.queries.findCalls({ ruleId: 'no-refunds' })).rows.length, 2);
+      await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'over' });
+      assert.deepEqual(await ledger.queries.countDenials({}), []);
     },
   ],
   [

@@ -2,6 +2,8 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cliCommand } from '../../run-cli.ts';
+import { packageArguments } from '../suite/package-arguments.ts';
 
 export type NotesServer = {
   readonly command: string;
@@ -10,15 +12,12 @@ export type NotesServer = {
   readonly effects: () => readonly string[];
 };
 
-const node = ['--disable-warning=ExperimentalWarning', '--conditions=quittance-source'];
-const main = join(import.meta.dirname, '../../../src/cli/main.ts');
-
 export function notesServer(behind: 'alone' | 'gateway' = 'alone'): NotesServer {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-notes-'));
   const file = join(folder, 'effects');
   const ledger = join(folder, 'ledger.db');
-  const server = [...node, join(import.meta.dirname, 'mcp-notes-server.ts'), file];
-  const wrap = [...node, main, 'mcp', 'wrap', '--name', 'notes', '--ledger', ledger, '--observe', '--'];
+  const server = [...packageArguments(), join(import.meta.dirname, 'mcp-notes-server.ts'), file];
+  const [, ...wrap] = cliCommand('mcp', 'wrap', '--name', 'notes', '--ledger', ledger, '--observe', '--');
   return {
     command: process.execPath,
     args: behind === 'alone' ? server : [...wrap, process.execPath, ...server],

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { apiName } from '../../model-api-name.ts';
 import { eventually } from './eventually.ts';
 import type { Harness, PlainTool, Script, Stage, StageOptions, Told } from './harness.ts';
+import { prepareKilledProcess } from './killed-process.ts';
 import { cellsOf, refuseMissingTests } from './matrix-cells.ts';
 import { play, playHere } from './play.ts';
 
@@ -21,6 +22,8 @@ export function behaviorSuite(harness: Harness): void {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   let files = 0;
   const newPath = (ending: string): string => join(folder, `${files++}${ending}`);
+
+  const killedProcess = prepareKilledProcess(harness, sessionId, newPath);
 
   const ways = harness.streams ? [false, true] : [false];
 
@@ -350,25 +353,14 @@ export function behaviorSuite(harness: Harness): void {
       });
 
       test('a process killed in the second call and run again repeats neither', async () => {
-        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
-        const part = {
-          type: 'run',
-          ledger,
-          effects,
-          sessionId,
-          module: harness.module,
-          rounds: 2,
-          diesAt: 2,
-        } as const;
-        let runs = 0;
-        const first = await play(
-          { ...part, dies: 'in the body' },
-          ({ running }) => running !== undefined && ++runs === 2,
-        );
-        if ((harness.reuse === 'left out' || harness.reuse === 'refused') && first.signal === null) return;
-        expect(first.signal).toBe('SIGKILL');
+        const {
+          signal,
+          inTheSecondBody: { part, hung },
+        } = await killedProcess();
+        if ((harness.reuse === 'left out' || harness.reuse === 'refused') && !hung) return;
+        expect([signal, hung]).toEqual(['SIGKILL', true]);
         const second = await playHere({ ...part, dies: 'never' });
-        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n'.repeat(2));
+        expect(readFileSync(part.effects, 'utf8')).toBe('{"cents":500}\n'.repeat(2));
         expect(second?.text).toBe('Done.');
         const told = second?.told.map((one) => JSON.parse(contentOf(one)) as unknown) ?? [];
         expect(told.length).toBe(tellsOnce ? 1 : 2);
@@ -422,40 +414,35 @@ export function behaviorSuite(harness: Harness): void {
       ['approve', undefined, [{ cents: 500 }], '"paid"'],
       ['edit', { cents: 7 }, [{ cents: 7 }], '"paid"'],
       ['deny', undefined, [], '"blocked":true'],
-    ] as const)(
-      'a held call waits for a person in another process: %s',
-      async (decision, edited, got, heard) => {
-        const path = newPath('.db');
-        const ledger = await openLedger(path);
-        const run = vi.fn<PlainTool['run']>(() => 'paid');
-        const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
-        const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
-        await eventually(async () =>
-          expect((await stage.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
-        );
-        expect(run).not.toHaveBeenCalled();
-        await play({ type: 'decide', ledger: path, decision, ...(edited && { arguments: edited }) });
-        const { text, told } = await running;
-        expect(text).toBe('Done.');
-        expect(run.mock.calls.map(([args]) => args)).toEqual(got);
-        expect(contentOf(told[0])).toContain(heard);
-        await stage.runtime.close();
-        await ledger.close();
-      },
-    );
+    ] as const)('a held call waits for a person elsewhere: %s', async (decision, edited, got, heard) => {
+      const path = newPath('.db');
+      const ledger = await openLedger(path);
+      const run = vi.fn<PlainTool['run']>(() => 'paid');
+      const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
+      const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
+      await eventually(async () =>
+        expect((await stage.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
+      );
+      expect(run).not.toHaveBeenCalled();
+      const part = { type: 'decide', ledger: path, decision, ...(edited && { arguments: edited }) } as const;
+      // One answer comes from another process. The other two come from another runtime, which costs less.
+      await (decision === 'approve' ? play([part]) : playHere(part));
+      const { text, told } = await running;
+      expect(text).toBe('Done.');
+      expect(run.mock.calls.map(([args]) => args)).toEqual(got);
+      expect(contentOf(told[0])).toContain(heard);
+      await stage.runtime.close();
+      await ledger.close();
+    });
 
     test.each(['in the body', 'before the model goes on'] as const)(
       'a process killed %s and run again does not repeat the effect',
       async (dies) => {
-        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
-        const part = { type: 'run', ledger, effects, sessionId, module: harness.module } as const;
-        const first = await play(
-          { ...part, dies },
-          dies === 'in the body' ? ({ running }) => running !== undefined : undefined,
-        );
-        expect([first.signal, first.ran]).toEqual(['SIGKILL', undefined]);
+        const { signal, inTheBody, beforeTheModel } = await killedProcess();
+        const { part, ran, hung } = dies === 'in the body' ? inTheBody : beforeTheModel;
+        expect([signal, ran, hung]).toEqual(['SIGKILL', undefined, dies === 'in the body']);
         const second = await playHere({ ...part, dies: 'never' });
-        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+        expect(readFileSync(part.effects, 'utf8')).toBe('{"cents":500}\n');
         expect(second?.text).toBe('Done.');
         const told = contentOf(second?.told[0]);
         expect(JSON.parse(told)).toMatchObject(
@@ -521,22 +508,14 @@ export function behaviorSuite(harness: Harness): void {
       });
 
       test('a run that stopped in one process continues in another, and resuming twice runs once', async () => {
-        const [ledger, effects] = [newPath('.db'), newPath('.txt')];
-        const part = {
-          type: 'run',
-          ledger,
-          effects,
-          sessionId,
-          module: harness.module,
-          dies: 'never',
-          holds: true,
-        } as const;
-        const { ran: stopped } = await play(part);
+        const {
+          stopped: { part, ran: stopped },
+        } = await killedProcess();
         const suspended = stopped?.suspended ?? '';
         expect(suspended).not.toBe('');
         for (const ran of [await playHere({ ...part, suspended }), await playHere({ ...part, suspended })])
           expect([ran?.text, ran?.told.map(contentOf)]).toEqual(['Done.', ['{"paid":500}']]);
-        expect(readFileSync(effects, 'utf8')).toBe('{"cents":500}\n');
+        expect(readFileSync(part.effects, 'utf8')).toBe('{"cents":500}\n');
       });
 
       test('an approval covers one call, and no later call with its id', async () => {

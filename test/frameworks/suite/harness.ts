@@ -31,7 +31,8 @@ export type StageOptions = {
   readonly onTrouble?: OnTrouble;
   readonly cancelGraceMs?: number;
   readonly trustAnnotations?: boolean;
-  readonly turn?: { readonly parentSessionId?: string };
+  readonly turn?: { readonly parentSessionId?: string; readonly attrs?: Readonly<Record<string, string>> };
+  readonly showConversation?: boolean;
   /** Has held calls stop the run the framework's way. */
   readonly approver?: string;
 };

@@ -50,7 +50,7 @@ export function cellsOf({ name, streams, suspends }: Harness): readonly MatrixCe
       'streaming: false',
       'a blocked call does not run, the model gets the tabled content, and the run continues',
     ),
-    inSuite('ask', 'a held call waits for a person in another process: approve'),
+    inSuite('ask', 'a held call waits for a person elsewhere: approve'),
     suspends
       ? inSuite(
           'resume in a new process',

@@ -1,4 +1,4 @@
-/** One part of a run that may be spread over processes: a decision, or a run of the agent on a ledger. */
+/** Parts of what may be spread over processes: a decision, or a run of the agent on a ledger. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createRuntime } from 'quittance';
 import type { Ledger } from 'quittance/store';
@@ -29,10 +29,22 @@ export type Part = { readonly ledger: string } & (
     }
 );
 
-/** One report of a part that is being played. */
-export type Line = { readonly running?: unknown; readonly ran?: Ran | undefined; readonly decided?: number };
+/** A report about the part at `index` of those that a process plays. */
+export type Line = { readonly index: number } & Report;
+type Report = { readonly hangs?: true; readonly ran?: Ran | undefined; readonly decided?: number };
 
-export async function playPart(part: Part, say: (line: Line) => void): Promise<void> {
+/** Plays one part after the other. A run whose body never returns hangs on while the next part is played. */
+export async function playParts(parts: readonly Part[], say: (line: Line) => void): Promise<void> {
+  for (const [index, part] of parts.entries())
+    await new Promise<void>((resolve, reject) => {
+      playPart(part, (report) => {
+        say({ index, ...report });
+        if (report.hangs === true) resolve();
+      }).then(resolve, reject);
+    });
+}
+
+export async function playPart(part: Part, say: (report: Report) => void): Promise<void> {
   const ledger = await openLedger(part.ledger);
   if (part.type === 'decide') await decideAll(part, ledger, say);
   else await runAgent(part, ledger, say);
@@ -42,7 +54,7 @@ export async function playPart(part: Part, say: (line: Line) => void): Promise<v
 async function decideAll(
   part: Part & { type: 'decide' },
   ledger: Ledger,
-  say: (line: Line) => void,
+  say: (report: Report) => void,
 ): Promise<void> {
   const runtime = createRuntime({ tools: [], ledger });
   const { rows } = await runtime.confirmations.list({ status: 'pending' });
@@ -60,7 +72,7 @@ async function decideAll(
 async function runAgent(
   part: Part & { type: 'run' },
   ledger: Ledger,
-  say: (line: Line) => void,
+  say: (report: Report) => void,
 ): Promise<void> {
   const { default: harness } = (await import(part.module)) as { default: Harness };
   const pay: PlainTool = {
@@ -68,11 +80,10 @@ async function runAgent(
     parameters: { cents: 'number' },
     run: (args) => {
       appendFileSync(part.effects, `${JSON.stringify(args)}\n`);
-      say({ running: args });
       const ran = readFileSync(part.effects, 'utf8').split('\n').length - 1;
-      return part.dies === 'in the body' && ran === (part.diesAt ?? 1)
-        ? new Promise(() => setInterval(() => undefined, 1_000))
-        : { paid: args['cents'] };
+      if (part.dies !== 'in the body' || ran !== (part.diesAt ?? 1)) return { paid: args['cents'] };
+      say({ hangs: true });
+      return new Promise(() => setInterval(() => undefined, 1_000));
     },
   };
   const stage = await harness.start([pay], {

@@ -8,16 +8,17 @@ import type { Line, Part } from './part.ts';
 import { playPart } from './part.ts';
 
 export type Played = {
-  readonly lines: readonly Line[];
+  /** What killed the process, if something did. */
   readonly signal: NodeJS.Signals | null;
-  readonly ran: Ran | undefined;
+  /** For each part: whether its body hung, and how its run ended. */
+  readonly parts: readonly { readonly hung: boolean; readonly ran: Ran | undefined }[];
 };
 
-/** Plays a part to its end. `killWhen` says after which line the process is killed, as by a power cut. */
-export async function play(part: Part, killWhen?: (line: Line) => boolean): Promise<Played> {
+/** Plays parts in one other process, which loads the framework once. Some die there, as in a power cut. */
+export async function play(parts: readonly Part[]): Promise<Played> {
   const child = spawn(
     process.execPath,
-    [...packageArguments(), join(import.meta.dirname, 'child.ts'), JSON.stringify(part)],
+    [...packageArguments(), join(import.meta.dirname, 'child.ts'), JSON.stringify(parts)],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const lines: Line[] = [];
@@ -26,20 +27,22 @@ export async function play(part: Part, killWhen?: (line: Line) => boolean): Prom
   const ended = new Promise<NodeJS.Signals | null>((resolve) =>
     child.once('close', (_, signal) => resolve(signal)),
   );
-  for await (const text of createInterface({ input: child.stdout })) {
-    if (!text.startsWith('{')) continue;
-    const line = JSON.parse(text) as Line;
-    lines.push(line);
-    if (killWhen?.(line) === true) child.kill('SIGKILL');
-  }
+  for await (const text of createInterface({ input: child.stdout }))
+    if (text.startsWith('{')) lines.push(JSON.parse(text) as Line);
   const signal = await ended;
   if (signal === null && child.exitCode !== 0) throw new Error(`The child failed: ${errors}`);
-  return { lines, signal, ran: lines.find(({ ran }) => ran !== undefined)?.ran };
+  return {
+    signal,
+    parts: parts.map((_, index) => {
+      const own = lines.filter((line) => line.index === index);
+      return { hung: own.some(({ hangs }) => hangs === true), ran: own.find(({ ran }) => ran)?.ran };
+    }),
+  };
 }
 
 /** Plays a part here: after another process, this is another one, and it has the framework loaded already. */
 export async function playHere(part: Part): Promise<Ran | undefined> {
-  const lines: Line[] = [];
-  await playPart(part, (line) => lines.push(line));
-  return lines.find(({ ran }) => ran !== undefined)?.ran;
+  let ended: Ran | undefined;
+  await playPart(part, ({ ran }) => (ended ??= ran));
+  return ended;
 }

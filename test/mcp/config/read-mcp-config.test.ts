@@ -151,15 +151,30 @@ describe('settings of Quittance', () => {
 
   test('stand in the file, in the server, or in a file of their own', async () => {
     const own = write(
-      JSON.stringify({ observe: true, servers: { a: { tools: { wipe: { mode: 'destructive' } } } } }),
+      JSON.stringify({
+        observe: true,
+        askInClient: ['b'],
+        mediaLimit: 5_000,
+        servers: { a: { tools: { wipe: { mode: 'destructive' } } } },
+      }),
       'own.json',
     );
     const text = servers(
       { a: { ...entry, quittance: { trusted: true, tools: { pay: { idempotencyKey: 'id' } } } }, b: entry },
-      { quittance: { servers: { b: { tools: { look: { mode: 'read', ask: 'in_client' } } } } } },
+      {
+        quittance: {
+          askInClient: ['a'],
+          textLimit: 20_000,
+          mediaLimit: 9_000,
+          servers: { b: { tools: { look: { mode: 'read', ask: 'in_client' } } } },
+        },
+      },
     );
     expect(await readMcpConfig(write(text), { ...options, settings: own })).toMatchObject({
       observe: true,
+      askInClient: ['a', 'b'],
+      textLimit: 20_000,
+      mediaLimit: 5_000,
       servers: [
         {
           name: 'a',
@@ -178,6 +193,9 @@ describe('settings of Quittance', () => {
     ],
     [{ quittance: { servers: { z: {} } } }, 'quittance.servers.z names no server of this file. Servers: a.'],
     [{ quittance: { observe: 'yes' } }, 'quittance.observe is not true or false.'],
+    [{ quittance: { textLimit: '9' } }, 'quittance.textLimit is not a limit.'],
+    [{ quittance: { mediaLimit: 0 } }, 'quittance.mediaLimit is not a limit.'],
+    [{ quittance: { askInClient: 'all' } }, 'quittance.askInClient is not a list of texts.'],
     [{ quittance: { servers: { a: { tools: { x: { mode: 'reed' } } } } } }, 'a.tools.x.mode is not a mode.'],
     [{ quittance: { servers: { a: { tools: { x: { ask: true } } } } } }, 'a.tools.x.ask is not "in_client".'],
     [{ quittance: [] }, 'quittance is not an object.'],

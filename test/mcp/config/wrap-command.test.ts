@@ -102,14 +102,34 @@ describe('the command', () => {
     const own = {
       observe: true,
       allowHttp: ['a.b'],
-      servers: { shop: { trusted: true, tools: { pay: { mode: 'external' } } } },
+      askInClient: ['large-refund'],
+      textLimit: 20_000,
+      servers: {
+        shop: {
+          trusted: true,
+          onlyFor: ['group:ops'],
+          oauth: { clientId: 'c', clientSecretVariable: 'S', issuer: 'https://login.example' },
+          tools: { pay: { mode: 'external' } },
+        },
+      },
     };
     writeFileSync(file, JSON.stringify(own));
     const target = { type: 'http', url: { text: 'http://a.b/mcp' }, headers: [] } as const;
-    expect(await read(toWrapWords({ ...base, settings: file, target }))).toMatchObject({
+    const words = toWrapWords({ ...base, settings: file, target });
+    expect(await read(words, { S: 'hush' })).toMatchObject({
       observe: true,
-      servers: [{ isTrusted: true, tools: { pay: { mode: 'external' } } }],
+      askInClient: ['large-refund'],
+      textLimit: 20_000,
+      servers: [
+        {
+          isTrusted: true,
+          onlyFor: ['group:ops'],
+          oauth: { clientId: 'c', clientSecret: 'hush' },
+          tools: { pay: { mode: 'external' } },
+        },
+      ],
     });
+    await expect(read(words)).rejects.toThrow('The server "shop" needs the environment variable S');
   });
 
   test.each([[[]], [['--url', 'https://a.b', '--', 'x']], [['--url', 'https://a.b', '--header-env', 'X']]])(

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { nodeCommand } from '../../../conformance/mcp/start-program.ts';
+import { cliCommand } from '../../run-cli.ts';
 import { machineClient, startOidcProvider } from '../../oidc-provider.ts';
 import { runInProcess } from '../../run-in-process.ts';
 import { effectServer, effectsIn, makeFolder } from './start-gateway.ts';
@@ -14,7 +14,7 @@ import { effectServer, effectsIn, makeFolder } from './start-gateway.ts';
 const resource = 'https://mcp.example.com/mcp';
 
 async function start(ledger: string, config: string, ...options: readonly string[]): Promise<string> {
-  const [command = '', ...args] = nodeCommand('src/cli/main.ts', 'mcp', '--config', config, ...options);
+  const [command, ...args] = cliCommand('mcp', '--config', config, ...options);
   const child = spawn(command, [...args, '--ledger', ledger, '--http', '0', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -43,6 +43,32 @@ function writeConfig(folder: string, effects: string): string {
   writeFileSync(config, JSON.stringify({ mcpServers: { [name]: { command, args } } }));
   return config;
 }
+
+describe('a gateway over stdio', () => {
+  it.each([
+    { server: 'a server that works', code: undefined },
+    { server: 'a server that never answers', code: 'console.error("up"); process.stdin.resume()' },
+  ])('ends when it is asked to, although its client keeps the connection open: $server', async ({ code }) => {
+    const folder = makeFolder();
+    const server =
+      code === undefined
+        ? ['--config', writeConfig(folder, join(folder, 'effects'))]
+        : ['wrap', '--', process.execPath, '-e', code];
+    const [command, ...args] = cliCommand('mcp', ...withLedger(server, join(folder, 'ledger.db')));
+    const child = spawn(command, args, { stdio: 'pipe' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const clientInfo = { name: 'probe', version: '1' };
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
+    await once(code === undefined ? child.stdout : child.stderr, 'data');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([143, null]);
+  });
+});
+
+/** Before `--`, after which everything belongs to the server. */
+const withLedger = (args: readonly string[], ledger: string): readonly string[] =>
+  args[0] === 'wrap' ? ['wrap', '--ledger', ledger, ...args.slice(1)] : [...args, '--ledger', ledger];
 
 describe('on the command line', () => {
   it('--issuer, --resource and --grant let tokens in by a claim; --ask and --block count at once', async () => {

@@ -5,9 +5,8 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished } from 'vitest';
 import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
 import { openLedger } from '../../../src/store/open-ledger.ts';
+import { cliCommand } from '../../run-cli.ts';
 import { callsIn, effectServer, effectsIn, makeFolder } from './start-gateway.ts';
-
-const root = join(import.meta.dirname, '../../..');
 
 /** Starts `quittance mcp` as clients do, in front of the server with effects. */
 async function startProgram(folder: string): Promise<{ client: Client; pid: number }> {
@@ -18,21 +17,9 @@ async function startProgram(folder: string): Promise<{ client: Client; pid: numb
     config,
     JSON.stringify({ mcpServers: { notes: { command: entry.command, args: entry.args } } }),
   );
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [
-      '--disable-warning=ExperimentalWarning',
-      '--conditions=quittance-source',
-      join(root, 'src/cli/main.ts'),
-      'mcp',
-      '--observe',
-      '--config',
-      config,
-      '--ledger',
-      join(folder, 'ledger.db'),
-    ],
-    stderr: 'ignore',
-  });
+  const ledger = join(folder, 'ledger.db');
+  const [command, ...args] = cliCommand('mcp', '--observe', '--config', config, '--ledger', ledger);
+  const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
   const client = new Client({ name: 'agent', version: '1' });
   onTestFinished(() => client.close());
   await client.connect(transport);

@@ -1,7 +1,11 @@
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { effectServer, effectsIn, makeFolder, startGateway } from './start-gateway.ts';
+import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import type { StartedGateway } from './start-gateway.ts';
+import { startGateway } from './start-gateway.ts';
+import { startEffects } from './start-server.ts';
 
 const hostile: ServerEntry = {
   name: 'hostile',
@@ -17,12 +21,31 @@ const hostile: ServerEntry = {
 const textOf = (result: { content?: unknown }): string =>
   (result.content as { text?: string }[]).map(({ text = '' }) => text).join('');
 
+let started: StartedGateway;
+let effects: readonly string[];
+let passedMs = 0;
+const logged: string[] = [];
+const ends: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  const onEnd = (end: () => Promise<void>): void => void ends.unshift(end);
+  const first = await startEffects({ name: 'first', onEnd });
+  ({ effects } = first);
+  const ledger = createMemoryLedger({ clock: { ...systemClock, now: () => Date.now() + passedMs } });
+  started = await startGateway([first.entry, hostile], {
+    ledger,
+    onEnd,
+    log: (_, line) => logged.push(line),
+  });
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
 describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol, for a %s client', (era) => {
   it('cannot answer twice, for another request, or out of order', async () => {
-    const { connect, gateway } = await startGateway([hostile]);
-    const client = await connect(era);
+    const client = await started.connect(era);
     const call = async (name: string, n = 0): Promise<string> =>
-      textOf(await client.callTool({ name, arguments: { n } }));
+      textOf(await client.callTool({ name: `hostile__${name}`, arguments: { n } }));
     expect(await call('get_twice')).toBe('first');
     expect(await call('get_for_others')).toBe('mine');
     expect(await Promise.all([call('get_out_of_order', 1), call('get_out_of_order', 2)])).toEqual([
@@ -30,28 +53,26 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
       'answer 2',
     ]);
     expect(await call('get_noise')).toBe('after the noise');
-    const [status] = gateway.status().servers;
-    expect(status?.oddities).toBeGreaterThan(1);
+    expect(started.gateway.status().servers[1]?.oddities).toBeGreaterThan(1);
   });
 
   it('cannot fill the memory: an answer that is too long ends its connection only', async () => {
-    const file = join(makeFolder(), 'effects');
-    const { connect } = await startGateway([hostile, effectServer('notes', file)]);
-    const client = await connect(era);
+    passedMs += 600_000; // the connection that ends was healthy, so the server starts again at once
+    const client = await started.connect(era);
     const result = await client.callTool({ name: 'hostile__get_oversized', arguments: {} });
     expect(result.isError).toBe(true);
-    expect(textOf(await client.callTool({ name: 'notes__create_note', arguments: { text: 'a' } }))).toBe(
-      'noted a',
+    expect(logged.join('\n')).toMatch(/line of the server is longer than \d+ bytes/);
+    expect(textOf(await client.callTool({ name: 'first__create_note', arguments: { text: era } }))).toBe(
+      `noted ${era}`,
     );
+    expect(effects).toContain(`note ${era}`);
     expect(textOf(await client.callTool({ name: 'hostile__get_twice', arguments: {} }))).toBe('first');
   });
 });
 
 describe('names', () => {
   it('cannot be taken from another server, and tools that make no sense are left out', async () => {
-    const file = join(makeFolder(), 'effects');
-    const { connect } = await startGateway([effectServer('first', file), hostile]);
-    const client = await connect('legacy');
+    const client = await started.connect('legacy');
     const { tools } = await client.listTools();
     const names = tools.map(({ name }) => name);
     expect(names.filter((name) => name.endsWith('first__create_note'))).toEqual([
@@ -60,15 +81,14 @@ describe('names', () => {
     ]);
     expect(names.filter((name) => name.startsWith('hostile__'))).not.toContain('hostile__7');
     await client.callTool({ name: 'first__create_note', arguments: { text: 'a' } });
-    expect(effectsIn(file)).toEqual(['note a']);
+    expect(effects).toContain('note a');
   });
 
   it.each([
     ['a', 'a__b'],
     ['a b', 'a_b'],
   ])('of the servers %s and %s would collide, so the gateway does not start', async (one, two) => {
-    const file = join(makeFolder(), 'effects');
-    await expect(startGateway([effectServer(one, file), effectServer(two, file)])).rejects.toThrow(
+    await expect(startGateway([one, two].map((name) => ({ ...hostile, name })))).rejects.toThrow(
       'Rename one of them',
     );
   });

@@ -1,25 +1,23 @@
-import { join } from 'node:path';
 import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TokenFile } from '../../../src/http/token-file.ts';
 import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
-import { effectServer, effectsIn, makeFolder } from './start-gateway.ts';
+import { startEffects } from './start-server.ts';
 
-type Started = { readonly url: string; readonly file: string; readonly tokens: TokenFile };
+type Started = { readonly url: string; readonly effects: readonly string[]; readonly tokens: TokenFile };
 
 async function start({ observe = true, asks = false } = {}): Promise<Started> {
-  const file = join(makeFolder(), 'effects');
+  const { entry, effects } = await startEffects(asks ? { era: 'legacy', asks } : {});
   const ledger = createMemoryLedger();
   const tokens = new TokenFile(undefined, () => ledger.now());
-  const servers = [effectServer('notes', file, asks ? { era: 'legacy', asks } : {})];
-  const gateway = createMcpGateway({ config: { servers, observe }, ledger, version: '1' });
+  const gateway = createMcpGateway({ config: { servers: [entry], observe }, ledger, version: '1' });
   onTestFinished(() => gateway.close());
   await gateway.start();
   const http = await gateway.listen({ port: 0, access: { type: 'tokens', tokens } });
   onTestFinished(() => http.close());
-  return { url: http.url, file, tokens };
+  return { url: http.url, effects, tokens };
 }
 
 const initialize = {
@@ -90,7 +88,7 @@ describe('the HTTP endpoint', () => {
   });
 
   it.each(['legacy', 'auto'] as const)('shows a %s viewer only tools that read', async (mode) => {
-    const { url, file, tokens } = await start();
+    const { url, effects, tokens } = await start();
     const viewer = tokens.create({ name: 'reader', role: 'viewer' });
     const client = await connect(url, viewer.token, mode);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
@@ -102,7 +100,7 @@ describe('the HTTP endpoint', () => {
     await expect(client.callTool({ name: 'create_note', arguments: { text: 'a' } })).rejects.toThrow(
       'Unknown tool',
     );
-    expect(effectsIn(file)).toEqual([]);
+    expect(effects).toEqual([]);
   });
 
   it('never passes a token on, and ends when the token is revoked', async () => {
@@ -131,7 +129,7 @@ describe('the HTTP endpoint', () => {
   });
 
   it('does not let another caller go on with a question', async () => {
-    const { url, file, tokens } = await start({ observe: false, asks: true });
+    const { url, effects, tokens } = await start({ observe: false, asks: true });
     const [one, two] = await Promise.all(
       ['one', 'two'].map((name) =>
         connect(url, tokens.create({ name, role: 'operator' }).token, 'auto', {
@@ -162,7 +160,7 @@ describe('the HTTP endpoint', () => {
         'Invalid or expired requestState',
       );
     }
-    expect(effectsIn(file)).toEqual([]);
+    expect(effects).toEqual([]);
   });
 
   it('refuses bodies that are too long or not JSON', async () => {

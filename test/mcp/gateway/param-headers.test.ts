@@ -1,15 +1,10 @@
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { nodeCommand } from '../../../conformance/mcp/start-program.ts';
 import { toParamHeaders } from '../../../src/mcp/gateway/param-headers.ts';
-import { makeFolder } from './start-gateway.ts';
+import { startGateway } from './start-gateway.ts';
 
 const schema = {
   type: 'object' as const,
@@ -25,13 +20,16 @@ const schema = {
 /** A modern server over HTTP. The SDK refuses calls whose headers differ from the arguments. */
 async function startServer() {
   const seen: Record<string, string>[] = [];
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'regions', version: '1' });
-    server.registerTool('get_region', { inputSchema: fromJsonSchema<object>(schema) }, (given) => ({
-      content: [{ type: 'text', text: JSON.stringify(given) }],
-    }));
-    return server;
-  });
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer({ name: 'regions', version: '1' });
+      server.registerTool('get_region', { inputSchema: fromJsonSchema<object>(schema) }, (given) => ({
+        content: [{ type: 'text', text: JSON.stringify(given) }],
+      }));
+      return server;
+    },
+    { legacy: 'reject' },
+  );
   const listener = getRequestListener((request) => {
     const given = [...request.headers].filter(([name]) => name.startsWith('mcp-param-'));
     if (given.length > 0) seen.push(Object.fromEntries(given));
@@ -49,17 +47,11 @@ async function startServer() {
 describe('headers that repeat arguments', () => {
   it('are made for a server over HTTP if the client has none', async () => {
     const { url, seen } = await startServer();
-    const folder = makeFolder();
-    const config = join(folder, 'mcp.json');
-    writeFileSync(config, JSON.stringify({ mcpServers: { regions: { type: 'http', url } } }));
-    const options = ['--config', config, '--observe', '--ledger', join(folder, 'ledger.db')];
-    const [command = '', ...args] = nodeCommand('src/cli/main.ts', 'mcp', ...options);
-    const client = new Client(
-      { name: 'probe', version: '1' },
-      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-    );
-    onTestFinished(() => client.close());
-    await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore' }));
+    const address = { type: 'http' as const, url: new URL(url), headers: {} };
+    const entry = { name: 'regions', isTrusted: false, tools: {}, isDisabled: false, ...address };
+    const { connect } = await startGateway([entry], { observe: true });
+    // A client of the older protocol sends no such headers, and no client does over stdio.
+    const client = await connect('legacy');
     const given = { region: 'Zürich', limits: { most: 7 } };
     const { content, isError } = await client.callTool({ name: 'get_region', arguments: given });
     expect(isError).not.toBe(true);

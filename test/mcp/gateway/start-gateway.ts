@@ -50,43 +50,59 @@ export type StartedGateway = {
   readonly gateway: McpGateway;
   readonly ledger: Ledger;
   readonly url: string;
-  readonly connect: (era: 'legacy' | 'modern', options?: ClientOptions) => Promise<Client>;
+  /** Connects a client that calls itself `probe`, unless it says otherwise. */
+  readonly connect: (
+    era: 'legacy' | 'modern',
+    options?: ClientOptions & { readonly name?: string },
+  ) => Promise<Client>;
+};
+
+export type GatewaySetting = Partial<GatewayOptions> & {
+  readonly observe?: boolean;
+  /** Registers what ends the gateway and its clients. Default: the end of the test. */
+  readonly onEnd?: (end: () => Promise<void>) => void;
 };
 
 export async function startGateway(
   servers: readonly ServerEntry[],
-  options: Partial<GatewayOptions> & { readonly observe?: boolean } = {},
+  { observe = false, ledger = createMemoryLedger(), onEnd = onTestFinished, ...more }: GatewaySetting = {},
 ): Promise<StartedGateway> {
-  const { observe = false, ledger = createMemoryLedger(), ...more } = options;
   const gateway = createMcpGateway({ config: { servers, observe }, ledger, version: '1', ...more });
-  onTestFinished(() => gateway.close());
+  onEnd(() => gateway.close());
   await gateway.start();
   const http = await gateway.listen({ port: 0, access: { type: 'open', caller: ada } });
-  onTestFinished(() => http.close());
+  onEnd(() => http.close());
   return {
     gateway,
     ledger,
     url: http.url,
-    connect: async (era, clientOptions = {}) => {
+    connect: async (era, { name = 'probe', ...clientOptions } = {}) => {
       const client = new Client(
-        { name: 'probe', version: '1' },
+        { name, version: '1' },
         {
           capabilities: {},
           versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } },
           ...clientOptions,
         },
       );
-      onTestFinished(() => client.close());
+      onEnd(() => client.close());
       await client.connect(new StreamableHTTPClientTransport(new URL(http.url)));
       return client;
     },
   };
 }
 
-/** The calls of a ledger: tool, status and code. */
-export async function callsIn(ledger: Ledger): Promise<readonly (readonly [string, string, string?])[]> {
+/** How the ids of the sessions of a client begin. */
+export const sessionOf = (clientName: string): string => `mcp:${ada.id}:${clientName}:`;
+
+/** The calls of a ledger: tool, status and code. `clientName`: only those of this client. */
+export async function callsIn(
+  ledger: Ledger,
+  clientName?: string,
+): Promise<readonly (readonly [string, string, string?])[]> {
   const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
   return rows
+    .filter(({ sessionId }) => clientName === undefined || sessionId.startsWith(sessionOf(clientName)))
     .toReversed()
     .map(({ toolName, status, code }) =>
       code === undefined ? [toolName, status] : [toolName, status, code],

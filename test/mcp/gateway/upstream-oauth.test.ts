@@ -14,7 +14,7 @@ import type { HttpAddress, OAuthSetting, ServerEntry } from '../../../src/mcp/co
 import { readMcpConfig } from '../../../src/mcp/config/read-mcp-config.ts';
 import { signInAtServer } from '../../../src/mcp/gateway/sign-in.ts';
 import { UpstreamTokens } from '../../../src/mcp/gateway/upstream-tokens.ts';
-import { nodeCommand } from '../../../conformance/mcp/start-program.ts';
+import { cliCommand } from '../../run-cli.ts';
 import type { TestProvider } from '../../oidc-provider.ts';
 import { machineClient, startOidcProvider } from '../../oidc-provider.ts';
 import { makeFolder, startGateway } from './start-gateway.ts';
@@ -200,14 +200,7 @@ describe('a server that wants a sign-in', () => {
   it('is signed in at by the command, which stores the tokens in the home of the user', async () => {
     const server = await startServer();
     const home = makeFolder();
-    const [command = '', ...args] = nodeCommand(
-      'src/cli/main.ts',
-      'mcp',
-      'login',
-      '--no-open',
-      '--url',
-      server.url.href,
-    );
+    const [command, ...args] = cliCommand('mcp', 'login', '--no-open', '--url', server.url.href);
     const env = { ...process.env, HOME: home, USERPROFILE: home };
     const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'exit');

@@ -1,5 +1,5 @@
 /** One call: its outcome, timing, arguments, attempts, model content, rules and records. */
-import { looksSecret, safeId, shownId } from '../../../../src/base/safe-id.ts';
+import { looksSecret, shownId } from '../../../../src/base/safe-id.ts';
 import { escapeRightToLeft } from '../../../../src/base/safe-text.ts';
 import type { ReactNode } from 'react';
 import { useEffect, useMemo } from 'react';
@@ -11,14 +11,14 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { useFeed } from '../../api/use-feed.ts';
 import { useMe } from '../../api/use-me.ts';
 import { addressOf } from '../../route.ts';
-import { toRepeated, toRepeatInput } from '../../run-call/repeat-input.ts';
+import { toRepeated, toRepeatInput } from '../../../../src/view/repeat-input.ts';
 import { RunButton } from '../../run-call/run-button.tsx';
 import { Conversation } from '../../ui/conversation.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
-import { Empty } from '../../ui/empty.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
+import { isNotFound, Missing, removedOrElsewhere } from '../../ui/missing.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { pageTitle } from '../../ui/page-title.ts';
@@ -52,13 +52,10 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
       <PageHead title="Call" about={<ForeignId id={callId} />} />
       {error === undefined ? (
         <Skeleton rows={10} />
-      ) : error.code === 'call.unknown' ? (
-        <Empty
-          title="Call not found"
-          snippet={`quittance calls --session ${JSON.stringify(safeId(sessionId))}`}
-        >
-          <ForeignText text={error.message} /> Call ids are unique within a session: check both ids.
-        </Empty>
+      ) : isNotFound(error) ? (
+        <Missing what="call" id={callId} to={addressOf(['calls'], { sessionId })} list="Calls of the session">
+          Call ids are unique within a session: check both ids. {removedOrElsewhere}
+        </Missing>
       ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
         <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />
       ) : (
@@ -154,6 +151,9 @@ function CallHead({ detail, reload }: Detail & { readonly reload: () => void }):
         label="Run again…"
         request={{ toolName: call.toolName, ...toRepeatInput(call), repeats: toRepeated(call) }}
       />
+      <Link className="button" to={addressOf(['sessions', call.sessionId], { fork: call.callId })}>
+        Fork from here…
+      </Link>
       <UndoButton detail={detail} onDone={reload} />
     </PageHead>
   );

@@ -13,7 +13,7 @@ import { maskedValue } from '../../ui/masked-value.ts';
 export function RecordsPanel({ records }: { readonly records: readonly ToolAuditRecord[] }): ReactNode {
   if (records.length === 0) return <p className="muted">No records yet.</p>;
   return (
-    <table>
+    <table className="card-rows">
       <thead>
         <tr>
           <th scope="col">When</th>
@@ -25,20 +25,22 @@ export function RecordsPanel({ records }: { readonly records: readonly ToolAudit
       <tbody>
         {records.map(({ recordId, at, outcome, decidedBy, attempt }) => (
           <tr key={recordId}>
-            <td className="muted nowrap">{formatInstant(at)}</td>
+            <td data-label="When" className="muted nowrap">
+              {formatInstant(at)}
+            </td>
             <th scope="row">
               <code>
                 <ForeignText text={outcome.kind} />
               </code>
             </th>
-            <td>
+            <td data-label="Decided by">
               {decidedBy === undefined ? (
                 <span className="muted">–</span>
               ) : (
                 <ForeignText text={describeDecider(decidedBy)} />
               )}
             </td>
-            <td>
+            <td data-label="Details">
               <ForeignText text={wordsOf(outcome, attempt)} />
             </td>
           </tr>

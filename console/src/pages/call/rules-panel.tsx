@@ -23,7 +23,7 @@ export function RulesPanel({
   );
   if (fired.length === 0) return <p className="muted">No rule fired.</p>;
   return (
-    <table>
+    <table className="card-rows">
       <thead>
         <tr>
           <th scope="col">Rule</th>
@@ -38,13 +38,15 @@ export function RulesPanel({
             <th scope="row">
               <RuleLink ruleId={ruleId} policyVersion={policyVersion} />
             </th>
-            <td>
+            <td data-label="Action">
               <span className="badge" data-tone={observed ? 'quiet' : tones[action]}>
                 {observed ? `would ${action}` : action}
               </span>
             </td>
-            <td className="muted">{when === 'before' ? 'before execution' : 'on the result'}</td>
-            <td>
+            <td data-label="Phase" className="muted">
+              {when === 'before' ? 'before execution' : 'on the result'}
+            </td>
+            <td data-label="Message">
               <ForeignText text={message} />
               {policyError && <em> It fired because a value had the wrong type.</em>}
               {tags.map((tag) => (

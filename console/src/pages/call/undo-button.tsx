@@ -7,7 +7,7 @@ import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { formatTime, useServerNow } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 
@@ -86,13 +86,12 @@ function UndoDialog({
       <form className="undo-form" onSubmit={submit}>
         <p>The tool reverses the effect of this call. The undo is a separate call with its own records.</p>
         <label>
-          Reason
+          Reason (optional)
           <textarea rows={3} value={reason} onChange={(event) => setReason(event.target.value)} />
         </label>
-        {error !== undefined && <Problem error={error} />}
-        <button type="submit" className="primary" disabled={status === 'sending'}>
+        <FormEnd error={error} isSending={status === 'sending'} onClose={onClose}>
           Undo call
-        </button>
+        </FormEnd>
       </form>
     </Dialog>
   );

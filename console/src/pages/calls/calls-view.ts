@@ -7,12 +7,14 @@ import { outcomeTitle, outcomeTypeLabels } from '../../../../src/view/outcome-wo
 const names = [
   'search',
   'outcome',
+  'errors',
   'status',
   'mode',
   'toolName',
   'code',
   'sessionId',
   'principal',
+  'ruleId',
   'unresolved',
   'within',
   'since',
@@ -66,6 +68,7 @@ export function toQuery({ within, ...view }: CallsView, now: number): Query {
 export const commonViews: readonly { readonly name: string; readonly view: CallsView }[] = [
   { name: 'All', view: {} },
   { name: 'Held', view: { status: 'held' } },
+  { name: 'Errors', view: { errors: 'true' } },
   { name: outcomeTitle('failed'), view: { outcome: 'ToolFailure' } },
   { name: outcomeTitle('timed_out'), view: { outcome: 'ToolTimeout' } },
   { name: outcomeTitle('denied'), view: { outcome: 'ToolDenied' } },
@@ -77,12 +80,14 @@ const outcomeLabels: Readonly<Record<string, string>> = outcomeTypeLabels;
 const fieldLabels: Readonly<Record<ViewField, string>> = {
   search: 'search',
   outcome: 'outcome',
+  errors: 'errors only',
   status: 'status',
   mode: 'mode',
   toolName: 'tool',
   code: 'code',
   sessionId: 'session',
   principal: 'principal',
+  ruleId: 'denied by rule',
   unresolved: 'to reconcile',
   within: 'time',
   since: 'from',
@@ -97,6 +102,6 @@ export function labelOfValue(field: ViewField, value: string): string {
   if (field === 'within') return (Object.hasOwn(spans, value) && spans[value]?.label.toLowerCase()) || value;
   if (field === 'until' || field === 'since')
     return /^\d{1,15}$/.test(value) ? formatTime(Number(value)) : value;
-  if (field === 'unresolved') return value === 'true' ? 'yes' : 'no';
+  if (field === 'unresolved' || field === 'errors') return value === 'true' ? 'yes' : 'no';
   return value;
 }

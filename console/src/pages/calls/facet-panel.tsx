@@ -50,8 +50,8 @@ function Facet({
   const counted = facets.values[name] ?? [];
   // A selected value without counted calls is still shown. If only the newest calls were counted, the list may hold
   // matching older ones, so its own total is used.
-  const isMissing = chosen !== undefined && !counted.some(({ value }) => value === chosen);
-  const values = isMissing ? [{ value: chosen, count: facets.total ?? 0 }, ...counted] : counted;
+  const isNotFound = chosen !== undefined && !counted.some(({ value }) => value === chosen);
+  const values = isNotFound ? [{ value: chosen, count: facets.total ?? 0 }, ...counted] : counted;
   if (values.length === 0) return null;
   const shown = showsAll ? values : values.filter(({ value }, index) => index < fewest || value === chosen);
   return (
@@ -71,7 +71,7 @@ function Facet({
                 <ForeignId id={labelOfValue(name, value)} />
               </span>
               <span className="num muted">
-                {countOf(count, value === chosen && isMissing ? facets.isTotalExact : facets.isExact)}
+                {countOf(count, value === chosen && isNotFound ? facets.isTotalExact : facets.isExact)}
               </span>
             </button>
           </li>

@@ -80,7 +80,7 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
     <section className="backtest-changes" aria-label="Rules that would have fired">
       <h3>Rules that would have fired</h3>
       <div className="rule-table card" tabIndex={0} role="group" aria-label="Rules that would have fired">
-        <table>
+        <table className="card-rows">
           <caption className="hidden">Rules that would have fired</caption>
           <thead>
             <tr>
@@ -102,14 +102,18 @@ function Rules({ rules }: Pick<BacktestReport, 'rules'>): ReactNode {
                     <ForeignText text={ruleId} />
                   </code>
                 </th>
-                <td>
+                <td data-label="Action">
                   <span className="rule-action">
                     <ActionBadge action={action} />
                     {observed && <span className="chip">observe</span>}
                   </span>
                 </td>
-                <td className="num">{count.toLocaleString()}</td>
-                <td className="num">{different.toLocaleString()}</td>
+                <td data-label="Calls" className="num">
+                  {count.toLocaleString()}
+                </td>
+                <td data-label="Changed" className="num">
+                  {different.toLocaleString()}
+                </td>
               </tr>
             ))}
           </tbody>

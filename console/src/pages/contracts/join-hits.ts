@@ -1,16 +1,22 @@
 /** Joins the rules in force with their recent hits, and lists hits of rules no longer in force. */
 import type { RuleHit, RuleHits, RuleInForce } from '../../../../src/http/api/contract.ts';
 
-export type RuleWithHits = { readonly rule: RuleInForce; readonly hit: RuleHit | undefined };
+export type RuleWithHits = {
+  readonly rule: RuleInForce;
+  readonly hit: RuleHit | undefined;
+  /** All calls that it denied. */
+  readonly denied: number;
+};
 
 export function joinHits(
   rules: readonly RuleInForce[],
   hits: RuleHits | undefined,
 ): { readonly rules: readonly RuleWithHits[]; readonly others: readonly RuleHit[] } {
   const byId = new Map(hits?.rules.map((hit) => [hit.ruleId, hit]));
+  const denied = new Map(hits?.denials.map(({ ruleId, calls }) => [ruleId, calls]));
   const inForce = new Set(rules.map(({ ruleId }) => ruleId));
   return {
-    rules: rules.map((rule) => ({ rule, hit: byId.get(rule.ruleId) })),
+    rules: rules.map((rule) => ({ rule, hit: byId.get(rule.ruleId), denied: denied.get(rule.ruleId) ?? 0 })),
     others: hits?.rules.filter(({ ruleId }) => !inForce.has(ruleId)) ?? [],
   };
 }

@@ -15,7 +15,7 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
         <span className="muted">by workflows and by rules no longer in force</span>
       </header>
       <div className="rule-table" tabIndex={0} role="group" aria-labelledby="other-hits">
-        <table>
+        <table className="card-rows">
           <caption className="hidden">Other recent hits</caption>
           <thead>
             <tr>
@@ -25,7 +25,7 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
                 Hits
               </th>
               <th scope="col" className="num">
-                Observed hits
+                Observed
               </th>
               <th scope="col">Last hit</th>
             </tr>
@@ -38,12 +38,16 @@ export function OtherHits({ hits }: { readonly hits: readonly RuleHit[] }): Reac
                     <ForeignText text={ruleId} />
                   </code>
                 </th>
-                <td>
+                <td data-label="Action">
                   <ActionBadge action={action} />
                 </td>
-                <td className="num">{count.toLocaleString()}</td>
-                <td className="num">{observed.toLocaleString()}</td>
-                <td>
+                <td data-label="Hits" className="num">
+                  {count.toLocaleString()}
+                </td>
+                <td data-label="Observed" className="num">
+                  {observed.toLocaleString()}
+                </td>
+                <td data-label="Last hit">
                   <Link to={addressOf(['calls', lastCall.sessionId, lastCall.callId])}>
                     <Age at={lastAt} />
                     <span className="hidden"> ago, last call</span>

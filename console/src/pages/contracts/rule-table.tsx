@@ -16,7 +16,7 @@ type Props = {
 export function RuleTable({ rows, counted }: Props): ReactNode {
   return (
     <div className="card rule-table" tabIndex={0} role="group" aria-label="Rules in force">
-      <table>
+      <table className="card-rows">
         <caption className="hidden">Rules in force</caption>
         <thead>
           <tr>
@@ -24,11 +24,14 @@ export function RuleTable({ rows, counted }: Props): ReactNode {
             <th scope="col">Tool</th>
             <th scope="col">Type</th>
             <th scope="col">Action</th>
-            <th scope="col" className="num">
+            <th scope="col" className="num" title="All calls that the rule denied">
+              Denied
+            </th>
+            <th scope="col" className="num" title="Newest calls that the rule acted on">
               Hits
             </th>
             <th scope="col" className="num" title="Calls that a rule in observe mode would have acted on">
-              Observed hits
+              Observed
             </th>
             <th scope="col">Last hit</th>
             <th scope="col">Source</th>
@@ -45,43 +48,17 @@ export function RuleTable({ rows, counted }: Props): ReactNode {
 }
 
 function Row({
-  row: { rule, hit },
+  row: { rule, hit, denied },
   counted,
 }: {
   readonly row: RuleWithHits;
   readonly counted: boolean;
 }): ReactNode {
-  const { ruleId, message, tool, type, mode, action, source, line, tags } = rule;
-  const number = (value: number | undefined): ReactNode =>
-    !counted ? (
-      '…'
-    ) : value === undefined || value === 0 ? (
-      <span className="muted">0</span>
-    ) : (
-      value.toLocaleString()
-    );
+  const { ruleId, tool, type, mode, action, source, line } = rule;
   return (
     <tr>
-      <th scope="row" className="rule-name">
-        <code>
-          <ForeignText text={ruleId} />
-        </code>
-        {message !== undefined && (
-          <p className="muted">
-            <ForeignText text={message} />
-          </p>
-        )}
-        {tags.length > 0 && (
-          <span className="rule-tags">
-            {tags.map((tag) => (
-              <span key={tag} className="chip">
-                <ForeignText text={tag} />
-              </span>
-            ))}
-          </span>
-        )}
-      </th>
-      <td className="rule-tool">
+      <RuleName rule={rule} />
+      <td className="rule-tool" data-label="Tool">
         {tool === undefined ? (
           <span className="muted">all tools</span>
         ) : (
@@ -90,16 +67,30 @@ function Row({
           </code>
         )}
       </td>
-      <td>{type}</td>
-      <td>
+      <td data-label="Type">{type}</td>
+      <td data-label="Action">
         <span className="rule-action">
           {action === undefined ? <span className="muted">–</span> : <ActionBadge action={action} />}
           {mode === 'observe' && <span className="chip">observe</span>}
         </span>
       </td>
-      <td className="num">{number(hit?.hits)}</td>
-      <td className="num">{number(hit?.observed)}</td>
-      <td>
+      <td className="num" data-label="Denied">
+        {denied === 0 ? (
+          <HitCount counted={counted} value={0} />
+        ) : (
+          <Link to={addressOf(['calls'], { ruleId })}>
+            {denied.toLocaleString()}
+            <span className="hidden"> calls denied</span>
+          </Link>
+        )}
+      </td>
+      <td className="num" data-label="Hits">
+        <HitCount counted={counted} value={hit?.hits} />
+      </td>
+      <td className="num" data-label="Observed">
+        <HitCount counted={counted} value={hit?.observed} />
+      </td>
+      <td data-label="Last hit">
         {hit === undefined ? (
           <span className="muted">{counted ? 'never' : '…'}</span>
         ) : (
@@ -109,7 +100,7 @@ function Row({
           </Link>
         )}
       </td>
-      <td>
+      <td data-label="Source">
         <Link
           to={addressOf(['contracts', 'documents'], {
             document: source,
@@ -123,3 +114,34 @@ function Row({
     </tr>
   );
 }
+
+const RuleName = ({ rule: { ruleId, message, tags } }: Pick<RuleWithHits, 'rule'>): ReactNode => (
+  <th scope="row" className="rule-name">
+    <code>
+      <ForeignText text={ruleId} />
+    </code>
+    {message !== undefined && (
+      <p className="muted">
+        <ForeignText text={message} />
+      </p>
+    )}
+    {tags.length > 0 && (
+      <span className="rule-tags">
+        {tags.map((tag) => (
+          <span key={tag} className="chip">
+            <ForeignText text={tag} />
+          </span>
+        ))}
+      </span>
+    )}
+  </th>
+);
+
+/** Three dots until the counts are loaded. */
+const HitCount = ({
+  counted,
+  value = 0,
+}: {
+  readonly counted: boolean;
+  readonly value: number | undefined;
+}): ReactNode => (counted ? value === 0 ? <span className="muted">0</span> : value.toLocaleString() : '…');

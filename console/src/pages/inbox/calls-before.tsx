@@ -5,6 +5,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { DataTable } from '../../ui/data-table.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
@@ -43,6 +44,8 @@ export function CallsBefore({
 }): ReactNode {
   const page = useAnswer<CallPage>('/v1/calls', { sessionId, limit: shownCalls + 1 });
   const others = page.data?.rows.filter((call) => call.callId !== callId).slice(0, shownCalls) ?? [];
+  if (page.data === undefined && page.error !== undefined)
+    return <Problem error={page.error} onRetry={page.reload} />;
   if (others.length === 0) return null;
   return (
     <section className="card">

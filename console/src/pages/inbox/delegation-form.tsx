@@ -7,7 +7,7 @@ import type { ApiError } from '../../api/client.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { useToast } from '../../ui/toast.tsx';
 
 const dayMs = 86_400_000;
@@ -65,15 +65,9 @@ export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
             onChange={(event) => set({ reason: event.currentTarget.value })}
           />
         </div>
-        {error !== undefined && <Problem error={error} />}
-        <div className="actions">
-          <button type="submit" className="primary" disabled={sending}>
-            Delegate
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <FormEnd error={error} isSending={sending} onClose={onClose}>
+          Delegate
+        </FormEnd>
       </form>
     </Dialog>
   );
@@ -157,7 +151,7 @@ function PersonField({
         </p>
       )}
       <p className="muted" id={`${stem}hint`}>
-        Their name at the identity provider, or the name of their token.
+        Their id (subject) at the identity provider, or the name of their token.
       </p>
     </div>
   );

@@ -7,6 +7,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { Age } from '../../ui/time.tsx';
 import { describeVerdict } from './verdict.ts';
 
@@ -14,10 +15,11 @@ const mostRead = 40;
 const mostShown = 5;
 
 export function EarlierDecisions({ question }: { readonly question: ConfirmationView }): ReactNode {
-  const { data } = useAnswer<ConfirmationPage>('/v1/confirmations', {
+  const { data, error, reload } = useAnswer<ConfirmationPage>('/v1/confirmations', {
     toolName: question.toolName,
     limit: mostRead,
   });
+  if (data === undefined && error !== undefined) return <Problem error={error} onRetry={reload} />;
   const rules = rulesOf(question);
   const decided = (data?.rows ?? []).filter(
     (each) => each.confirmationId !== question.confirmationId && each.status !== 'pending',

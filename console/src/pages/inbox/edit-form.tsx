@@ -1,6 +1,6 @@
 /**
  * Other arguments for a held call, in a form made from the tool's schema. The server tries them before they are sent: a
- * problem is shown beside its field, what was typed stays, and the question stays open.
+ * problem is shown at its field, the typed values stay, and the question stays open.
  */
 import type { ReactNode, SubmitEvent } from 'react';
 import { useState } from 'react';

@@ -8,7 +8,7 @@ import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { IdInput } from '../../ui/id-input.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import type { TypedGrant } from './read-grant.ts';
 import { durations, readGrant, sameArguments } from './read-grant.ts';
@@ -82,15 +82,9 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
             />
           )}
         </Field>
-        {error !== undefined && <Problem error={error} />}
-        <div className="actions">
-          <button type="submit" className="primary" disabled={sending}>
-            Add grant
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <FormEnd error={error} isSending={sending} onClose={onClose}>
+          Add grant
+        </FormEnd>
       </form>
     </Dialog>
   );

@@ -1,5 +1,5 @@
 /** Standing grants: who gave them, until when, and how often they were used. */
-import { describePerson } from '../../../../src/call/describe-identity.ts';
+import { describeGivers, describePerson } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
@@ -147,7 +147,8 @@ const columns: readonly Column<GrantView>[] = [
   },
   {
     head: 'Given by',
-    cell: ({ by, identity }) => <ForeignText text={describePerson({ name: by, identity })} />,
+    className: 'wraps',
+    cell: (grant) => <ForeignText text={describeGivers(grant)} />,
   },
   {
     head: 'Reason',

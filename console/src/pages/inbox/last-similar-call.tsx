@@ -8,14 +8,16 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
 import { Age } from '../../ui/time.tsx';
 
 export function LastSimilarCall({ question }: { readonly question: ConfirmationView }): ReactNode {
-  const { data } = useAnswer<CallPage>('/v1/calls', {
+  const { data, error, reload } = useAnswer<CallPage>('/v1/calls', {
     toolName: question.toolName,
     outcome: 'ToolExecutionResult',
     limit: 2,
   });
+  if (data === undefined && error !== undefined) return <Problem error={error} onRetry={reload} />;
   const last = data?.rows.find(({ callId }) => callId !== question.callId);
   if (last === undefined) return null;
   const [before, now] = [last.args ?? {}, toShownArguments(question.effectiveInput) ?? {}];
@@ -33,7 +35,7 @@ export function LastSimilarCall({ question }: { readonly question: ConfirmationV
         <p className="body muted">The arguments are the same.</p>
       ) : (
         <div className="scroll-x" role="group" aria-label="Changed arguments" tabIndex={0}>
-          <table>
+          <table className="card-rows">
             <thead>
               <tr>
                 <th scope="col">Argument</th>
@@ -49,10 +51,10 @@ export function LastSimilarCall({ question }: { readonly question: ConfirmationV
                       <ForeignText text={path} />
                     </code>
                   </th>
-                  <td className="muted">
+                  <td data-label="Last call" className="muted">
                     <ForeignText text={textOf(before[path])} />
                   </td>
-                  <td>
+                  <td data-label="This call">
                     <ForeignText text={textOf(now[path])} />
                   </td>
                 </tr>

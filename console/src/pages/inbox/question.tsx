@@ -9,6 +9,7 @@ import { useMay } from '../../api/use-me.ts';
 import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { Link } from '../../ui/link.tsx';
+import { isNotFound, Missing, removedOrElsewhere } from '../../ui/missing.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { GrantForm } from './grant-form.tsx';
@@ -17,6 +18,7 @@ import { QuestionPanel } from './question-panel.tsx';
 import { riskLevel, riskWords } from './risk.ts';
 import { SessionApproval } from './session-approval.tsx';
 import { useAnswering } from './use-answering.ts';
+import type { ShownQuestion } from './use-question.ts';
 import { useQuestion } from './use-question.ts';
 import type { Verdict } from './verdict.ts';
 import { describeVerdict } from './verdict.ts';
@@ -50,8 +52,7 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
   const isOpen = isCurrent && consent !== undefined;
   useKeptFocus(isOpen, heading);
 
-  if (question === undefined)
-    return error === undefined ? <Skeleton rows={8} /> : <Problem error={error} onRetry={reload} />;
+  if (question === undefined) return <NoQuestion {...{ confirmationId, error, reload }} />;
   const verdict = describeVerdict(isCurrent && current !== undefined ? current : question, answering.isMine);
   return (
     <article
@@ -112,6 +113,22 @@ export function Question({ confirmationId, changes, onCall, onDecided, next }: P
     </article>
   );
 }
+
+/** Not loaded yet, not found, or an error. */
+const NoQuestion = ({
+  confirmationId,
+  error,
+  reload,
+}: Pick<Props, 'confirmationId'> & Pick<ShownQuestion, 'error' | 'reload'>): ReactNode =>
+  error === undefined ? (
+    <Skeleton rows={8} />
+  ) : isNotFound(error) ? (
+    <Missing what="question" id={confirmationId} to="/inbox" list="Open questions">
+      {removedOrElsewhere}
+    </Missing>
+  ) : (
+    <Problem error={error} onRetry={reload} />
+  );
 
 /** Tells the list which call the question is about, and that it is decided. */
 function useReports(

@@ -6,7 +6,7 @@ import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Problem } from '../../ui/problem.tsx';
+import { FormEnd } from '../../ui/form-end.tsx';
 import { useToast } from '../../ui/toast.tsx';
 
 type Props = {
@@ -58,15 +58,9 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
             onChange={(event) => setReason(event.currentTarget.value)}
           />
         </div>
-        {error !== undefined && <Problem error={error} />}
-        <div className="actions">
-          <button type="submit" className="danger" disabled={sending}>
-            Revoke
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
+        <FormEnd error={error} isSending={sending} onClose={onClose} tone="danger">
+          Revoke
+        </FormEnd>
       </form>
     </Dialog>
   );

@@ -21,7 +21,7 @@ export const riskWords: {
   readonly [Level in RiskLevel]: { readonly word: string; readonly tone: Tone };
 } = {
   high: { word: 'High risk', tone: 'bad' },
-  medium: { word: 'Some risk', tone: 'attention' },
+  medium: { word: 'Medium risk', tone: 'attention' },
   low: { word: 'Low risk', tone: 'quiet' },
 };
 

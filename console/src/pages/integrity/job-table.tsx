@@ -51,7 +51,7 @@ const words: Readonly<Record<Job['kind'], string>> = { verify: 'Verification', b
 function Rows({ rows }: { readonly rows: readonly JobSummary[] }): ReactNode {
   return (
     <div className="findings" tabIndex={0} role="group" aria-label="Results of the latest checks">
-      <table>
+      <table className="card-rows">
         <caption className="hidden">Latest verifications and backtests, newest first</caption>
         <thead>
           <tr>
@@ -69,17 +69,17 @@ function Rows({ rows }: { readonly rows: readonly JobSummary[] }): ReactNode {
             const { tone, text } = describeJob(job);
             return (
               <tr key={job.jobId}>
-                <td>{words[job.kind]}</td>
-                <td>
+                <td data-label="Job">{words[job.kind]}</td>
+                <td data-label="Started by">
                   <ForeignText text={job.startedBy} />
                 </td>
-                <td>
+                <td data-label="Started">
                   <Ago at={job.startedAt} />
                 </td>
-                <td className="num">
+                <td className="num" data-label="Duration">
                   {job.endedAt === undefined ? '–' : formatDuration(job.endedAt - job.startedAt)}
                 </td>
-                <td>
+                <td data-label="Result">
                   <span className="badge" data-tone={tone}>
                     {job.status}
                   </span>{' '}

@@ -41,7 +41,7 @@ function Findings({
 }): ReactNode {
   return (
     <div className="findings" tabIndex={0} role="group" aria-label="Problems">
-      <table>
+      <table className="card-rows">
         <caption className="hidden">Problems, in the order found</caption>
         <thead>
           <tr>
@@ -57,29 +57,31 @@ function Findings({
         <tbody>
           {findings.map(({ kind, message, sessionId, callId, sequence }, index) => (
             <tr key={index}>
-              <td>
+              <td data-label="Kind">
                 <span className="badge" data-tone="bad">
                   {kind.replaceAll('_', ' ')}
                 </span>
               </td>
-              <td>
+              <td data-label="Problem">
                 <ForeignText text={message} />
               </td>
-              <td>
+              <td data-label="Session">
                 {sessionId !== undefined && (
                   <Link to={addressOf(['sessions', sessionId])}>
                     <ForeignId id={sessionId} />
                   </Link>
                 )}
               </td>
-              <td>
+              <td data-label="Call">
                 {sessionId !== undefined && callId !== undefined && (
                   <Link to={addressOf(['calls', sessionId, callId])}>
                     <ForeignId id={callId} />
                   </Link>
                 )}
               </td>
-              <td className="num">{sequence}</td>
+              <td data-label="Entry" className="num">
+                {sequence}
+              </td>
             </tr>
           ))}
         </tbody>

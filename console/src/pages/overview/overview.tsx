@@ -70,7 +70,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
           <OutcomesChart
             title="Outcomes over time"
             stats={stats}
-            toOf={(from, to) => callsSince(from, to)({})}
+            toOf={(from, to) => callsSince(Math.max(from, stats.since), to)({})}
           />
         )}
       </Card>
@@ -88,7 +88,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
             codes={stats.codes.filter(({ denied }) => denied)}
             {...{ of: ended, callsAt }}
           />
-          <RuleStops />
+          <RuleStops rules={stats.rules} callsAt={callsAt} />
         </Card>
         <ToolCards stats={stats} callsAt={callsAt} />
       </div>
@@ -98,19 +98,19 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
 
 /** The key figures at the top of the page. */
 function Figures({ stats }: { readonly stats: Stats }): ReactNode {
-  const { totals, now, latency, exact, since } = stats;
+  const { totals, now, latency, since } = stats;
   const callsAt = callsSince(since);
   const ended = totals.calls - totals.open;
   const broken = totals.failed + totals.timedOut + totals.indeterminate;
   return (
     <div className="figures">
-      <Figure label="Calls" value={formatNumber(totals.calls)} to={callsAt({})} approximate={!exact} />
+      <Figure label="Calls" value={formatNumber(totals.calls)} to={callsAt({})} />
       <Figure
         label="Error rate"
         value={ended === 0 ? '–' : `${((100 * broken) / ended).toFixed(1)} %`}
         tone={ended === 0 ? 'quiet' : broken > 0 ? 'bad' : 'good'}
         note={broken === 0 ? undefined : `${formatNumber(broken)} of ${formatNumber(ended)}`}
-        to={callsAt({ outcome: 'ToolFailure' })}
+        to={callsAt({ errors: 'true' })}
       />
       <Figure
         label="Awaiting approval"

@@ -27,7 +27,7 @@ export function ToolCards({ stats, callsAt }: Props): ReactNode {
             note: topCode,
             value: <CountOf count={failures} of={calls} />,
             share: failures / calls,
-            to: callsAt({ toolName, outcome: 'ToolFailure' }),
+            to: callsAt({ toolName, errors: 'true' }),
             tone: 'bad',
           }))}
         />

@@ -18,6 +18,7 @@ import { addressOf } from '../../route.ts';
 import { Ago } from '../../ui/ago.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
+import { isNotFound, Missing, removedOrElsewhere } from '../../ui/missing.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { useToast } from '../../ui/toast.tsx';
@@ -55,6 +56,10 @@ export function DoubtfulCall({ sessionId, callId, known, onResolved, next }: Pro
       <Skeleton rows={8} />
     ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
       <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />
+    ) : isNotFound(error) ? (
+      <Missing what="call" id={callId} to="/reconcile" list="Unresolved calls">
+        {removedOrElsewhere}
+      </Missing>
     ) : (
       <Problem error={error} onRetry={reload} />
     );

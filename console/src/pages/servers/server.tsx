@@ -8,6 +8,7 @@ import '../../styles/servers.css';
 import '../../styles/tools.css';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
+import { isNotFound, Missing } from '../../ui/missing.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -24,6 +25,15 @@ export default function ServerPage({ serverId }: { readonly serverId: string }):
     {},
     { everyMs: 3_000 },
   );
+  if (isNotFound(error))
+    return (
+      <>
+        <PageHead title="Server" />
+        <Missing what="server" id={serverId} to="/servers" list="All servers">
+          No gateway of this ledger reports it. It may be switched off or renamed.
+        </Missing>
+      </>
+    );
   return (
     <>
       <nav aria-label="Breadcrumb">

@@ -22,6 +22,7 @@ import { digestLabel } from '../../ui/digest-label.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeWords } from '../../ui/mode-words.ts';
+import { isNotFound, Missing } from '../../ui/missing.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
@@ -41,6 +42,15 @@ export default function ToolReviewPage({ serverId, toolName }: Props): ReactNode
   );
   const { shown, showNewest } = useShown(data);
   const isOutdated = data !== undefined && shown !== undefined && data.tool.digest !== shown.tool.digest;
+  if (isNotFound(error) && shown === undefined)
+    return (
+      <>
+        <PageHead title="Tool" />
+        <Missing what="tool" id={toolName} to={addressOf(['servers', serverId])} list="Tools of this server">
+          The server does not list it, or is not known to this ledger.
+        </Missing>
+      </>
+    );
   return (
     <>
       <nav aria-label="Breadcrumb" className="crumbs">

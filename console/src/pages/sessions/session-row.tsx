@@ -22,16 +22,18 @@ export function SessionRow({
           <ForeignId id={sessionId} />
         </Link>
       </th>
-      <td className="num">{calls.toLocaleString()}</td>
-      <Figure value={openCalls} tone="active" />
-      <Figure value={failures} tone="bad" />
-      <Figure value={denials} tone="quiet" />
-      <Figure value={unresolved} tone="unsure" />
-      <td className="num">{formatDuration(lastAt - firstAt)}</td>
-      <td className="num">
+      <td className="num" data-label={calls === 1 ? 'call' : 'calls'}>
+        {calls.toLocaleString()}
+      </td>
+      <Figure label="open" value={openCalls} tone="active" />
+      <Figure label="failed" value={failures} tone="bad" />
+      <Figure label="denied" value={denials} tone="quiet" />
+      <Figure label="unresolved" value={unresolved} tone="unsure" />
+      <td className="num session-span">{formatDuration(lastAt - firstAt)}</td>
+      <td className="num session-last">
         <Age at={lastAt} />
       </td>
-      <td className="num">
+      <td className="num session-first">
         <Age at={firstAt} />
       </td>
     </tr>
@@ -39,8 +41,16 @@ export function SessionRow({
 }
 
 /** Zero is shown as a muted dash. */
-const Figure = ({ value, tone }: { readonly value: number; readonly tone: Tone }): ReactNode => (
-  <td className="num figure" data-tone={tone}>
+const Figure = ({
+  label,
+  value,
+  tone,
+}: {
+  readonly label: string;
+  readonly value: number;
+  readonly tone: Tone;
+}): ReactNode => (
+  <td className="num figure" data-tone={tone} data-label={label} data-zero={value === 0}>
     {value === 0 ? <span className="muted">–</span> : value.toLocaleString()}
   </td>
 );

@@ -10,10 +10,14 @@ import { Ago } from '../../ui/ago.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
+import { isNotFound, Missing, removedOrElsewhere } from '../../ui/missing.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
 import { useServerNow } from '../../ui/time.tsx';
+import { CompareButton } from './compare-button.tsx';
+import { ForkButton } from './fork-button.tsx';
+import { ForkNote } from './fork-note.tsx';
 import { createSessionScale } from './time-scale.ts';
 import { TimelineChart } from './timeline-chart.tsx';
 import { TimelineTable } from './timeline-table.tsx';
@@ -33,7 +37,16 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
     cursor,
   });
   useChanges(sessionId, [detail.reload, timeline.reload]);
-  const { session, head } = detail.data ?? {};
+  const { session, head, fork } = detail.data ?? {};
+  if (isNotFound(detail.error))
+    return (
+      <>
+        <PageHead title="Session" />
+        <Missing what="session" id={sessionId} to="/sessions" list="All sessions">
+          {removedOrElsewhere}
+        </Missing>
+      </>
+    );
   return (
     <>
       <PageHead
@@ -52,7 +65,15 @@ export default function Session({ sessionId }: { readonly sessionId: string }): 
         <Link className="button" to={addressOf(['inbox'], { tab: 'grants', session: sessionId })}>
           Grants
         </Link>
+        <CompareButton key={`compare ${sessionId}`} sessionId={sessionId} />
+        <ForkButton
+          key={`fork ${sessionId}`}
+          sessionId={sessionId}
+          rows={timeline.data?.rows}
+          callId={query.get('fork') ?? undefined}
+        />
       </PageHead>
+      {fork !== undefined && <ForkNote sessionId={sessionId} fork={fork} />}
       {detail.error !== undefined && <Problem error={detail.error} onRetry={detail.reload} />}
       {session !== undefined && <SessionFigures session={session} head={head} />}
       {timeline.error !== undefined && detail.error === undefined && (

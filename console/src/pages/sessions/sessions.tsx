@@ -15,7 +15,8 @@ import { SessionRow } from './session-row.tsx';
 import '../../styles/sessions.css';
 
 const pageSize = 100;
-const rowHeight = 40;
+/** On a phone, rows are cards of two lines. */
+const rowHeight = window.matchMedia('(max-width: 40rem)').matches ? 64 : 40;
 const typingMs = 200;
 /** In the order of the row's cells. */
 const figures = [

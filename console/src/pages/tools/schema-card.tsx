@@ -20,7 +20,7 @@ export function SchemaCard({ schema, known }: Props): ReactNode {
       </header>
       {fields.length > 0 && (
         <div className="tool-table" tabIndex={0} role="group" aria-labelledby="schema">
-          <table>
+          <table className="card-rows">
             <caption className="hidden">Fields of the arguments</caption>
             <thead>
               <tr>
@@ -38,11 +38,11 @@ export function SchemaCard({ schema, known }: Props): ReactNode {
                       <ForeignText text={path} />
                     </code>
                   </th>
-                  <td className="schema-about">
+                  <td data-label="Type" className="schema-about">
                     <ForeignText text={type} />
                   </td>
-                  <td>{required ? 'yes' : <span className="muted">no</span>}</td>
-                  <td className="schema-about muted">
+                  <td data-label="Required">{required ? 'yes' : <span className="muted">no</span>}</td>
+                  <td data-label="Description" className="schema-about muted">
                     {description !== undefined && <ForeignText text={description} />}
                   </td>
                 </tr>

@@ -26,11 +26,10 @@ export function ToolOverTime({ toolName }: { readonly toolName: string }): React
 }
 
 function Charts({ stats }: { readonly stats: Stats }): ReactNode {
-  const { totals, latency, exact } = stats;
+  const { totals, latency } = stats;
   if (totals.calls === 0) return <p className="muted">No calls in this period. Choose a longer one above.</p>;
   return (
     <>
-      {!exact && <p className="muted">Too many calls: only the newest ones of this period are counted.</p>}
       <div className="tool-charts">
         <div>
           <h3>

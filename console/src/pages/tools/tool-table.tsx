@@ -44,7 +44,7 @@ export function ToolTable({ rows, order, reverse, onSort }: Props): ReactNode {
   );
   return (
     <div className="card tool-table" tabIndex={0} role="group" aria-label="Tools">
-      <table ref={table}>
+      <table ref={table} className="card-rows">
         <caption className="hidden">Tools</caption>
         <thead>
           <tr>
@@ -84,7 +84,7 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
         )}
         {!known && <span className="muted">Not a tool of this server; known only from the ledger.</span>}
       </th>
-      <td>
+      <td data-label="Mode">
         <span className="tool-mode">
           <span>{modeWords[mode]}</span>
           <span className="muted">
@@ -93,19 +93,25 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
           </span>
         </span>
       </td>
-      <td className="num">{calls.toLocaleString()}</td>
-      <td className="tool-outcomes">
+      <td className="num" data-label="Calls">
+        {calls.toLocaleString()}
+      </td>
+      <td className="tool-outcomes" data-label="Outcomes">
         <OutcomeBar outcomes={outcomes} />
       </td>
-      <td className="num tinted" data-tone={toneOfShare(errorRate)}>
+      <td className="num tinted" data-label="Error rate" data-tone={toneOfShare(errorRate)}>
         {formatShare(errorRate)}
       </td>
-      <td className="num">{formatDuration(latency.p50Ms)}</td>
-      <td className="num">{formatDuration(latency.p95Ms)}</td>
-      <td className="num">
+      <td className="num" data-label="p50">
+        {formatDuration(latency.p50Ms)}
+      </td>
+      <td className="num" data-label="p95">
+        {formatDuration(latency.p95Ms)}
+      </td>
+      <td className="num" data-label="Cost">
         <Cost micros={tool.costMicros} />
       </td>
-      <td>
+      <td data-label="Schema">
         {tool.drifted ? (
           <span className="badge" data-tone="attention">
             changed

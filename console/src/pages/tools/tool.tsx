@@ -13,6 +13,7 @@ import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
 import { modeOriginWords, modeWords } from '../../ui/mode-words.ts';
 import { OutcomeBar } from '../../ui/outcome-bar.tsx';
+import { isNotFound, Missing } from '../../ui/missing.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { digestLabel } from '../../ui/digest-label.ts';
@@ -29,6 +30,15 @@ import { ToolOverTime } from './tool-over-time.tsx';
 
 export default function ToolPage({ toolName }: { readonly toolName: string }): ReactNode {
   const { data, error, reload } = useAnswer<ToolDetail>(pathOf('tools', toolName), {}, { everyMs: 10_000 });
+  if (isNotFound(error))
+    return (
+      <>
+        <PageHead title="Tool" />
+        <Missing what="tool" id={toolName} to="/tools" list="All tools">
+          The server has no tool of this name, and no call in this ledger used it.
+        </Missing>
+      </>
+    );
   return (
     <>
       <nav aria-label="Breadcrumb">

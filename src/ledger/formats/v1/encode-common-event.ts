@@ -37,7 +37,7 @@ const write = (value: unknown): string => JSON.stringify(value);
 
 function encodeRequested(event: ToolRequested, previous: Previous | undefined): EncodedEvent {
   return {
-    text: write({
+    text: {
       id: event.id,
       type: event.type,
       turn: newTurn(event, previous),
@@ -55,7 +55,8 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
       traceparent: event.traceparent,
       asked_by: event.askedBy,
       separate_duties: event.separateDuties,
-    }),
+      hidden_ids: event.hiddenIds,
+    },
     body: write({
       requested_input: event.requestedInput,
       principal:
@@ -68,7 +69,7 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
 function encodeDecided(event: ToolDecided, previous: Previous | undefined): EncodedEvent {
   const { effectiveInput, acceptedInput } = event;
   return {
-    text: write({
+    text: {
       id: event.id,
       type: event.type,
       turn: newTurn(event, previous),
@@ -83,7 +84,7 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
       changes: unlessEmpty(event.changes),
       grant_id: event.grantId,
       side_effect: event.sideEffect,
-    }),
+    },
     body:
       effectiveInput === undefined && acceptedInput === undefined
         ? 'null'
@@ -93,7 +94,7 @@ function encodeDecided(event: ToolDecided, previous: Previous | undefined): Enco
 
 function encodeStarted(event: ToolStarted, previous: Previous | undefined): EncodedEvent {
   return {
-    text: write({
+    text: {
       id: event.id,
       type: event.type,
       turn: newTurn(event, previous),
@@ -106,7 +107,7 @@ function encodeStarted(event: ToolStarted, previous: Previous | undefined): Enco
       handoff: event.handoff || undefined,
       stages: event.stages.length === 0 ? undefined : rename(event.stages, stageNames),
       reserved: unlessEmpty(event.reserved),
-    }),
+    },
     body: 'null',
   };
 }
@@ -117,7 +118,7 @@ function encodeResult(
   outcome: ToolExecutionResult,
   previous: Previous | undefined,
 ): EncodedEvent {
-  const text = write({
+  const text = {
     id: event.id,
     type: event.type,
     turn: newTurn(event, previous),
@@ -136,7 +137,7 @@ function encodeResult(
     error: event.error && { reason: event.error.reason },
     cost_micros: event.costMicros === 0 ? undefined : event.costMicros,
     unsettled_effect: event.unsettledEffect || undefined,
-  });
+  };
   const output = write(outcome.output);
   let body = `{"outcome":{"output":${output}`;
   if (outcome.files !== undefined) body += `,"files":${write(rename(outcome.files, fileNames))}`;

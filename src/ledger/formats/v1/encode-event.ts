@@ -18,8 +18,11 @@ export type Holder = { readonly sessionId: string; readonly callId: string | und
  */
 export type Previous = { readonly id: string; readonly turnId: string; readonly at: number };
 
-/** Both parts as JSON. The body is `null` if there is none. */
-export type EncodedEvent = { readonly text: string; readonly body: string };
+/**
+ * The text is written as JSON together with those of the other events, where members that are undefined are left out.
+ * The body is JSON already: `null` if there is none.
+ */
+export type EncodedEvent = { readonly text: object; readonly body: string };
 
 export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
   const fields = isEmittedEvent(event) ? emittedFields : (eventFieldsOf(event.type) ?? noFields);
@@ -30,7 +33,7 @@ export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previou
   const whole: JsonObject = { ...toEnvelope(event, holder, previous), ...text };
   const wholeBody = unknown === undefined ? body : merge(body ?? {}, unknown.body);
   return {
-    text: JSON.stringify(unknown === undefined ? whole : merge(whole, unknown.text)),
+    text: unknown === undefined ? whole : merge(whole, unknown.text),
     body: wholeBody === undefined || Object.keys(wholeBody).length === 0 ? 'null' : JSON.stringify(wholeBody),
   };
 }

@@ -114,6 +114,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     traceparent: text('traceparent'),
     askedBy: text('asked_by', { optional }),
     separateDuties: text('separate_duties', { optional }),
+    hiddenIds: text('hidden_ids', { optional }),
   },
   'tool.recalled': {
     how: text('how'),

@@ -54,9 +54,22 @@ const names: ReadonlySet<string> = new Set([
   'events',
 ]);
 
+/** The text of an entry. Its events are not decoded yet. */
+export type ParsedEntry = {
+  readonly depth: number;
+  /** The types of its events. */
+  readonly types: readonly string[];
+  /** Decodes it. Throws `ledger.damaged`. */
+  read(bodies: string | undefined): ReadEntry;
+};
+
 /** Throws `ledger.newer` or `ledger.damaged`. Does not check the digest of the bodies. */
-export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadEntry {
-  const entry = parse(written.text);
+export const readEntry = ({ text, bodies }: Pick<WrittenEntry, 'text' | 'bodies'>): ReadEntry =>
+  parseEntry(text).read(bodies);
+
+/** Throws `ledger.newer` or `ledger.damaged`. */
+export function parseEntry(written: string): ParsedEntry {
+  const entry = parse(written);
   if (!isJsonObject(entry)) throw damaged('it is not an object');
   const { v, entry: entryId, session, call, version, owner, events, depth = 0, bodies: digest } = entry;
   if (typeof v === 'number' && v > 1)
@@ -75,27 +88,39 @@ export function readEntry(written: Pick<WrittenEntry, 'text' | 'bodies'>): ReadE
   if (typeof digest !== 'string' && digest !== null) throw damaged('"bodies" is neither a text nor null');
   if (!Array.isArray(events)) throw damaged('"events" is not a list');
   if (typeof depth !== 'number') throw damaged('"depth" is not a number');
-  const erased = digest !== null && written.bodies === undefined;
-  const bodies = digest === null || written.bodies === undefined ? [] : parse(written.bodies);
-  if (!Array.isArray(bodies)) throw damaged('the bodies are not a list');
-  const holder = { sessionId: session, callId: call ?? undefined };
   return {
-    format: 1,
-    entryId,
-    ...holder,
-    expectedVersion: version,
-    ownerId: owner,
-    claim: toClaim(entry['claim']),
-    releaseClaim: toRelease(entry['release']),
-    reserve: toCounts<Reservation>(entry, 'reserve', ['amount', 'limit']),
-    settle: toCounts<Settlement>(entry, 'settle', ['reserved', 'used']),
-    moves: toMoves(entry['moves']),
-    totals: toCounts<CounterTotal>(entry, 'totals', ['used', 'reserved']),
     depth,
-    events: decodeEvents(events, bodies, holder, erased),
-    bodiesDigest: digest ?? undefined,
-    erased,
-    ...unknownFieldsOf(entry),
+    get types() {
+      return (events as readonly JsonValue[]).map((event) => {
+        const type = isJsonObject(event) ? event['type'] : undefined;
+        if (typeof type !== 'string') throw damaged('an event has no type');
+        return type;
+      });
+    },
+    read(writtenBodies) {
+      const erased = digest !== null && writtenBodies === undefined;
+      const bodies = digest === null || writtenBodies === undefined ? [] : parse(writtenBodies);
+      if (!Array.isArray(bodies)) throw damaged('the bodies are not a list');
+      const holder = { sessionId: session, callId: call ?? undefined };
+      return {
+        format: 1,
+        entryId,
+        ...holder,
+        expectedVersion: version,
+        ownerId: owner,
+        claim: toClaim(entry['claim']),
+        releaseClaim: toRelease(entry['release']),
+        reserve: toCounts<Reservation>(entry, 'reserve', ['amount', 'limit']),
+        settle: toCounts<Settlement>(entry, 'settle', ['reserved', 'used']),
+        moves: toMoves(entry['moves']),
+        totals: toCounts<CounterTotal>(entry, 'totals', ['used', 'reserved']),
+        depth,
+        events: decodeEvents(events, bodies, holder, erased),
+        bodiesDigest: digest ?? undefined,
+        erased,
+        ...unknownFieldsOf(entry),
+      };
+    },
   };
 }
 

@@ -26,36 +26,33 @@ export type WrittenEntry = {
 
 /**
  * An entry in its permanent form without the digest of its bodies. `finishEntry` adds the digest, in any thread: it
- * takes as long as the rest.
+ * takes as long as the rest. Each part is written at once, because the parts of a joined text are garbage.
  */
 export type DraftEntry = {
-  /** The text before the digest, and after it. */
-  readonly before: string;
-  readonly after: string;
+  /** JSON of the members before the bodies. */
+  readonly head: string;
+  /** JSON of the events, without their bodies. */
+  readonly events: string;
   readonly bodies: string | undefined;
   readonly salt: string | undefined;
 };
 
 /** `random` returns a new text of at least 16 random bytes, as base64url. */
 export function draftEntry(entry: WritableEntry, ownerId: string, random: () => string): DraftEntry {
-  let events = ',"events":[';
+  const texts: object[] = [];
   let bodies = '[';
   let hasBodies = false;
   let previous: ReadEvent | undefined;
   for (const event of entry.events) {
-    const encoded = encodeCommonEvent(event, entry, previous);
-    if (previous !== undefined) {
-      events += ',';
-      bodies += ',';
-    }
-    events += encoded.text;
-    bodies += encoded.body;
+    const { text, body } = encodeCommonEvent(event, entry, previous);
+    texts.push(text);
+    bodies += previous === undefined ? body : `,${body}`;
     previous = event;
-    hasBodies ||= encoded.body !== 'null';
+    hasBodies ||= body !== 'null';
   }
   return {
-    before: `${head(entry, ownerId)},"bodies":`,
-    after: `${events}]}`,
+    head: headOf(entry, ownerId),
+    events: JSON.stringify(texts),
     bodies: hasBodies ? `${bodies}]` : undefined,
     salt: hasBodies ? random() : undefined,
   };
@@ -63,20 +60,20 @@ export function draftEntry(entry: WritableEntry, ownerId: string, random: () => 
 
 /** `digestOf`: computes the digest of bodies. */
 export function finishEntry(
-  { before, after, bodies, salt }: DraftEntry,
+  { head, events, bodies, salt }: DraftEntry,
   digestOf: (salt: string, bodies: string) => string = bodiesDigest,
 ): WrittenEntry {
   const digest = salt === undefined || bodies === undefined ? 'null' : `"${digestOf(salt, bodies)}"`;
-  return { text: before + digest + after, bodies, salt };
+  return { text: `${head.slice(0, -1)},"bodies":${digest},"events":${events}}`, bodies, salt };
 }
 
 /** `random` returns a new text of at least 16 random bytes, as base64url. */
 export const writeEntry = (entry: WritableEntry, ownerId: string, random: () => string): WrittenEntry =>
   finishEntry(draftEntry(entry, ownerId, random));
 
-function head(entry: WritableEntry, ownerId: string): string {
+function headOf(entry: WritableEntry, ownerId: string): string {
   const { claim, moves, depth, totals } = entry;
-  const text = JSON.stringify({
+  return JSON.stringify({
     v: 1,
     entry: entry.entryId,
     session: entry.sessionId,
@@ -91,7 +88,6 @@ function head(entry: WritableEntry, ownerId: string): string {
     depth: depth !== undefined && depth > 0 ? depth : undefined,
     totals: totals === undefined || totals.length === 0 ? undefined : totals.map(toTotal),
   });
-  return text.slice(0, -1);
 }
 
 /**

@@ -1,9 +1,9 @@
 /** The arguments to start with when a call is made again: those the model requested, without hidden values. */
-import type { JsonObject, JsonPath, JsonValue } from '../../../src/base/json.ts';
-import { defineMember, formatPath, isJsonObject } from '../../../src/base/json.ts';
-import { redacted } from '../../../src/base/text-mask.ts';
-import type { Call } from '../../../src/call/call.ts';
-import type { Principal } from '../../../src/tool/tool-context.ts';
+import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
+import { defineMember, formatPath, isJsonObject } from '../base/json.ts';
+import { redacted } from '../base/text-mask.ts';
+import type { Call } from '../call/call.ts';
+import type { Principal } from '../tool/tool-context.ts';
 
 export type RepeatInput = {
   readonly input: JsonObject;

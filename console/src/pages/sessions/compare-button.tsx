@@ -1,0 +1,77 @@
+import type { ReactNode } from 'react';
+import { useState } from 'react';
+import { safeId } from '../../../../src/base/safe-id.ts';
+import type { SessionPage } from '../../../../src/http/api/session.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { addressOf } from '../../route.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ForeignId } from '../../ui/foreign-text.tsx';
+import { IdInput } from '../../ui/id-input.tsx';
+import { Link } from '../../ui/link.tsx';
+import { Problem } from '../../ui/problem.tsx';
+import { Skeleton } from '../../ui/skeleton.tsx';
+import { Age } from '../../ui/time.tsx';
+
+/** Finds the session to compare with. */
+export function CompareButton({ sessionId }: { readonly sessionId: string }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Compare with…
+      </button>
+      {isOpen && <CompareDialog sessionId={sessionId} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+const mostShown = 12;
+
+function CompareDialog({
+  sessionId,
+  onClose,
+}: {
+  readonly sessionId: string;
+  readonly onClose: () => void;
+}): ReactNode {
+  const [search, setSearch] = useState('');
+  const { data, error, reload } = useAnswer<SessionPage>('/v1/sessions', { search, limit: mostShown + 1 });
+  const rows = data?.rows.filter((row) => row.sessionId !== sessionId).slice(0, mostShown);
+  return (
+    <Dialog title="Compare with another session" onClose={onClose}>
+      <div className="compare-dialog">
+        <label>
+          <span className="hidden">Search sessions</span>
+          <IdInput
+            type="search"
+            placeholder="Search session ids"
+            maxLength={200}
+            value={search}
+            onValue={setSearch}
+          />
+        </label>
+        {error !== undefined && <Problem error={error} onRetry={reload} />}
+        {rows === undefined ? (
+          error === undefined && <Skeleton rows={4} />
+        ) : rows.length === 0 ? (
+          <p className="muted">No other session matches.</p>
+        ) : (
+          <ul className="compare-choices">
+            {rows.map(({ sessionId: other, calls, lastAt }) => (
+              <li key={other}>
+                <Link to={addressOf(['sessions', sessionId], { compare: other })} title={safeId(other)}>
+                  <span className="clip">
+                    <ForeignId id={other} />
+                  </span>
+                  <span className="muted">
+                    {calls.toLocaleString()} {calls === 1 ? 'call' : 'calls'} · <Age at={lastAt} />
+                  </span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </Dialog>
+  );
+}

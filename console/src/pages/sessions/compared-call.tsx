@@ -1,0 +1,131 @@
+import type { ReactNode } from 'react';
+import type {
+  ComparedCall,
+  ComparedSide,
+  ComparedValue,
+  SessionComparison,
+} from '../../../../src/http/api/session.ts';
+import { addressOf } from '../../route.ts';
+import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
+import { Link } from '../../ui/link.tsx';
+import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
+
+type Sessions = Pick<SessionComparison, 'a' | 'b'>;
+
+/** One call that differs: both ends, and each difference with both values. */
+export function ComparedCallCard({
+  call,
+  comparison,
+}: {
+  readonly call: ComparedCall;
+  readonly comparison: Sessions;
+}): ReactNode {
+  const { toolName, a, b, differences, moreDifferences } = call;
+  return (
+    <article className="card compared-call">
+      <header>
+        <h3>
+          <ForeignId id={toolName} />
+        </h3>
+        <span className="muted">{statusWords[call.status]}</span>
+      </header>
+      <div className="compared-sides">
+        <Side side={a} sessionId={comparison.a.sessionId} label="First" />
+        <Side side={b} sessionId={comparison.b.sessionId} label="Second" />
+      </div>
+      <ComparedValues values={differences} />
+      {moreDifferences > 0 && (
+        <p className="muted more">{moreDifferences.toLocaleString()} more differences in this call.</p>
+      )}
+    </article>
+  );
+}
+
+const statusWords: { readonly [Status in ComparedCall['status']]: string } = {
+  changed: 'in both sessions',
+  only_a: 'only in the first session',
+  only_b: 'only in the second session',
+};
+
+function Side({
+  side,
+  sessionId,
+  label,
+}: {
+  readonly side: ComparedSide | undefined;
+  readonly sessionId: string;
+  readonly label: string;
+}): ReactNode {
+  if (side === undefined)
+    return (
+      <div className="compared-side">
+        <span className="muted">{label}: not made</span>
+      </div>
+    );
+  const { callId, outcome, code, input } = side;
+  return (
+    <div className="compared-side">
+      <span className="hidden">{label}: </span>
+      <OutcomeBadge
+        call={{ outcome, code, status: outcome === undefined ? 'running' : 'settled', unresolved: false }}
+      />{' '}
+      <Link to={addressOf(['calls', sessionId, callId])}>
+        <ForeignId id={callId} />
+      </Link>
+      <code className="compared-input">
+        <ForeignText text={input} />
+      </code>
+    </div>
+  );
+}
+
+/** Field by field, the value of the first session above or left of that of the second. */
+export function ComparedValues({ values }: { readonly values: readonly ComparedValue[] }): ReactNode {
+  if (values.length === 0) return null;
+  return (
+    <dl className="compared-values">
+      {values.map(({ field, path, a, b }) => (
+        <div key={`${field} ${path}`}>
+          <dt>
+            {fieldWords(field)}
+            {path !== '$' && (
+              <>
+                {' '}
+                <code>
+                  <ForeignText text={path} />
+                </code>
+              </>
+            )}
+          </dt>
+          <Value text={a} sign="−" />
+          <Value text={b} sign="+" />
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const Value = ({
+  text,
+  sign,
+}: {
+  readonly text: string | undefined;
+  readonly sign: '−' | '+';
+}): ReactNode => (
+  <dd data-side={sign === '+' ? 'b' : 'a'}>
+    <span aria-hidden="true">{sign}</span>
+    <span className="hidden">{sign === '+' ? 'Second: ' : 'First: '}</span>
+    {text === undefined ? (
+      <span className="muted">nothing</span>
+    ) : (
+      <code>
+        <ForeignText text={text} />
+      </code>
+    )}
+  </dd>
+);
+
+const fieldWords = (field: string): string => {
+  const words = field.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+};

@@ -1,0 +1,40 @@
+/** Starts the gateway as a desktop client does: over stdio, and the gateway starts the server. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+const here = import.meta.dirname;
+
+export const cli: string =
+  process.env['QUITTANCE_CLI'] ??
+  fileURLToPath(import.meta.resolve('quittance/package.json')).replace('package.json', 'dist/cli.js');
+
+export type Desktop = {
+  readonly call: (tool: string, order: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+};
+
+export async function connect(ledger: string): Promise<Desktop> {
+  const client = new Client({ name: 'desktop', version: '1.0.0' });
+  const node = [...process.execArgv, '--disable-warning=ExperimentalWarning'];
+  const gateway = [cli, 'mcp', 'wrap', '--name', 'shop', '--ledger', ledger];
+  const rules = [
+    '--contracts',
+    join(here, 'rules.yaml'),
+    '--settings',
+    join(here, 'quittance-settings.json'),
+  ];
+  const server = [process.execPath, '--disable-warning=ExperimentalWarning', join(here, 'shop-server.ts')];
+  const args = [...node, ...gateway, ...rules, '--', ...server];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
+  const { tools } = await client.listTools();
+  const nameOf = (end: string): string => tools.find(({ name }) => name.endsWith(end))?.name ?? end;
+  return {
+    async call(tool, order) {
+      const { content } = await client.callTool({ name: nameOf(tool), arguments: { order } });
+      return JSON.stringify(content);
+    },
+    close: () => client.close(),
+  };
+}
