@@ -1,101 +1,15 @@
 /** Rows of the read tables, as lists show them. */
-import type { JsonObject } from '../../base/json.ts';
 import type { CallSummary, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationSummary } from '../../ledger/confirmation-query.ts';
+import type { CallRow as SummaryRow, ConfirmationRow, SessionRow } from '../../ledger/summary-rows.ts';
+import { readCallRow, readConfirmationRow, readSessionRow } from '../../ledger/summary-rows.ts';
 import { fromPgText } from './pg-text.ts';
 
-export type CallRow = {
-  readonly session_id: string;
-  readonly call_id: string;
-  readonly position: number;
-  readonly turn_id: string;
-  readonly tool_name: string;
-  readonly mode: CallSummary['mode'];
-  readonly mode_origin: CallSummary['modeOrigin'];
-  readonly status: CallSummary['status'];
-  readonly outcome: NonNullable<CallSummary['outcome']> | null;
-  readonly reason: NonNullable<CallSummary['reason']> | null;
-  readonly code: string | null;
-  readonly message: string | null;
-  readonly input_digest: string | null;
-  readonly attempts: number;
-  readonly unresolved: boolean;
-  readonly requested_at: number;
-  readonly settled_at: number | null;
-  readonly elapsed_ms: number | null;
-  readonly cost_micros: number;
-  readonly user_id: string | null;
-  readonly rule_id: string | null;
-  readonly owner_id: string;
-  /** JSON. */
-  readonly args: string | null;
-};
+export type { ConfirmationRow, SessionRow } from '../../ledger/summary-rows.ts';
 
-export type ConfirmationRow = {
-  readonly confirmation_id: string;
-  readonly session_id: string;
-  readonly call_id: string;
-  readonly tool_name: string;
-  readonly status: ConfirmationSummary['status'];
-  readonly asked_at: number;
-  readonly expires_at: number | null;
-};
+export type CallRow = SummaryRow & { readonly owner_id: string };
 
-export type SessionRow = {
-  readonly session_id: string;
-  readonly calls: number;
-  readonly open_calls: number;
-  readonly failures: number;
-  readonly denials: number;
-  readonly unresolved: number;
-  readonly first_at: number;
-  readonly last_at: number;
-};
-
-const orUndefined = (text: string | null): string | undefined =>
-  text === null ? undefined : fromPgText(text);
-
-export const rowToCallSummary = (row: CallRow): CallSummary => ({
-  sessionId: fromPgText(row.session_id),
-  callId: fromPgText(row.call_id),
-  turnId: fromPgText(row.turn_id),
-  toolName: fromPgText(row.tool_name),
-  mode: row.mode,
-  modeOrigin: row.mode_origin,
-  status: row.status,
-  outcome: row.outcome ?? undefined,
-  reason: row.reason ?? undefined,
-  code: orUndefined(row.code),
-  message: row.message ?? undefined,
-  inputDigest: orUndefined(row.input_digest),
-  attempts: row.attempts,
-  unresolved: row.unresolved,
-  requestedAt: row.requested_at,
-  settledAt: row.settled_at ?? undefined,
-  elapsedMs: row.elapsed_ms ?? undefined,
-  costMicros: row.cost_micros,
-  userId: orUndefined(row.user_id),
-  ruleId: orUndefined(row.rule_id),
-  args: row.args === null ? undefined : (JSON.parse(row.args) as JsonObject), // written by the projection
-});
-
-export const toConfirmationSummary = (row: ConfirmationRow): ConfirmationSummary => ({
-  confirmationId: fromPgText(row.confirmation_id),
-  sessionId: fromPgText(row.session_id),
-  callId: fromPgText(row.call_id),
-  toolName: fromPgText(row.tool_name),
-  askedAt: row.asked_at,
-  expiresAt: row.expires_at ?? undefined,
-  status: row.status,
-});
-
-export const toPgSessionSummary = (row: SessionRow): SessionSummary => ({
-  sessionId: fromPgText(row.session_id),
-  calls: row.calls,
-  openCalls: row.open_calls,
-  failures: row.failures,
-  denials: row.denials,
-  unresolved: row.unresolved,
-  firstAt: row.first_at,
-  lastAt: row.last_at,
-});
+export const rowToCallSummary = (row: CallRow): CallSummary => readCallRow(row, fromPgText);
+export const toConfirmationSummary = (row: ConfirmationRow): ConfirmationSummary =>
+  readConfirmationRow(row, fromPgText);
+export const toPgSessionSummary = (row: SessionRow): SessionSummary => readSessionRow(row, fromPgText);
