@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallSummary, Page } from '../ledger/call-query.ts';
 import { countFacets } from './count-facets.ts';
+import { SearchPace } from './search-pace.ts';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Queries } from 'quittance/store';
 
@@ -34,9 +35,11 @@ const reading = <Ledger>(ledger: Ledger): { ledger: Ledger; pause: () => Promise
   pause: () => Promise.resolve(),
 });
 
+const unhurried = (): SearchPace => new SearchPace(60, () => 0);
+
 describe('counting under filters', () => {
   test('is exact if all matching calls were counted, even if their number equals the cap', async () => {
-    expect(await countFacets(reading(listing(3_000, 500)), { userId: 'ada' })).toMatchObject({
+    expect(await countFacets(reading(listing(3_000, 500)), { userId: 'ada' }, unhurried())).toMatchObject({
       total: 3_000,
       exact: true,
       cap: undefined,
@@ -45,7 +48,7 @@ describe('counting under filters', () => {
   });
 
   test('says that the cap of counted calls was reached', async () => {
-    expect(await countFacets(reading(listing(100_000, 500)), { userId: 'ada' })).toMatchObject({
+    expect(await countFacets(reading(listing(100_000, 500)), { userId: 'ada' }, unhurried())).toMatchObject({
       total: 3_000,
       exact: false,
       cap: 3_000,
@@ -53,12 +56,15 @@ describe('counting under filters', () => {
     });
   });
 
-  test('says that the cap of read calls was reached, if few of them match', async () => {
+  test('says how many calls were read if few of them match and the time is over', async () => {
     const ledger = listing(100_000, 7);
-    expect(await countFacets(reading(ledger), { userId: 'ada' })).toMatchObject({
+    let nowMs = 0;
+    // Every look at the clock is 10 ms later, so that a step takes longer than it should.
+    const pace = new SearchPace(60, () => (nowMs += 10));
+    expect(await countFacets(reading(ledger), { userId: 'ada' }, pace)).toMatchObject({
       total: 21,
       exact: false,
-      cap: 30_000,
+      cap: 1_000,
       capOf: 'looked_at',
     });
     expect(ledger.asked).toBe(3);

@@ -7,17 +7,22 @@ import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs } from '../ledger/call-tally.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { CallFacets, FacetCount } from './api/call.ts';
+import { SearchPace } from './search-pace.ts';
 
 const names = ['outcome', 'status', 'mode', 'toolName', 'code'] as const;
 type Facet = (typeof names)[number];
 
-/** `looked_at`: rows to read if no index finds the matching ones. */
-const caps = { counted: 3_000, looked_at: 30_000 } as const;
+/** Matching calls that are counted if no index counts them. */
+const mostCounted = 3_000;
+/** After this time, counting stops if no index finds the matching calls. */
+const longestCountMs = 30;
+const rowsAtOnce = 500;
 const mostValues = 50;
 
 export async function countFacets(
   reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
   query: CallQuery,
+  pace: SearchPace = new SearchPace(longestCountMs),
 ): Promise<CallFacets> {
   const { ledger } = reads;
   const counts = new Map<Facet, Map<string, number>>(names.map((name) => [name, new Map<string, number>()]));
@@ -27,7 +32,7 @@ export async function countFacets(
     values?.set(value, (values.get(value) ?? 0) + calls);
   };
   let total = 0;
-  let capOf: CallFacets['capOf'];
+  let cap: Cap | undefined;
   if (isCounted(query))
     for (const counts of countedParts(ledger, query))
       for (const count of await counts()) {
@@ -36,8 +41,8 @@ export async function countFacets(
         for (const name of names) add(name, count[name], count.calls);
       }
   else
-    for await (const page of pagesOf(reads, query)) {
-      ({ capOf } = page);
+    for await (const page of pagesOf(reads, query, pace)) {
+      ({ cap } = page);
       total += page.rows.length;
       for (const row of page.rows) for (const name of names) add(name, row[name], 1);
     }
@@ -48,9 +53,9 @@ export async function countFacets(
       .slice(0, mostValues);
   return {
     total,
-    exact: capOf === undefined,
-    cap: capOf && caps[capOf],
-    capOf,
+    exact: cap === undefined,
+    cap: cap?.most,
+    capOf: cap?.of,
     outcome: toList('outcome'),
     status: toList('status'),
     mode: toList('mode'),
@@ -106,37 +111,41 @@ const isWanted = (tally: Counted, query: CallQuery): boolean => {
   );
 };
 
-type CountedPage = {
-  readonly rows: readonly CallSummary[];
-  /** Why counting stopped before the end. */
-  readonly capOf: CallFacets['capOf'];
-};
+/** Why counting stopped before the end. */
+type Cap = { readonly of: NonNullable<CallFacets['capOf']>; readonly most: number };
+
+type CountedPage = { readonly rows: readonly CallSummary[]; readonly cap: Cap | undefined };
 
 async function* pagesOf(
   reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
   query: CallQuery,
+  pace: SearchPace,
 ): AsyncGenerator<CountedPage, void, undefined> {
   let cursor: string | undefined;
   let counted = 0;
   let lookedAt = 0;
   for (;;) {
+    const scan = pace.begin();
     const { rows, next } = await reads.ledger.queries.findCalls({
       ...query,
       limit: rowsAtOnce,
       cursor,
-      scan: scanAtOnce,
+      scan,
     });
     counted += rows.length;
-    lookedAt += rows.length < rowsAtOnce ? scanAtOnce : rowsAtOnce;
-    const reached =
-      counted >= caps.counted ? 'counted' : lookedAt >= caps.looked_at ? 'looked_at' : undefined;
-    const capOf = next === undefined ? undefined : reached;
-    yield { rows, capOf };
-    if (next === undefined || capOf !== undefined) return;
+    lookedAt += rows.length < rowsAtOnce ? scan : rowsAtOnce;
+    const hasTime = pace.end();
+    const cap: Cap | undefined =
+      next === undefined
+        ? undefined
+        : counted >= mostCounted
+          ? { of: 'counted', most: mostCounted }
+          : hasTime
+            ? undefined
+            : { of: 'looked_at', most: lookedAt };
+    yield { rows, cap };
+    if (next === undefined || cap !== undefined) return;
     cursor = next;
     await reads.pause();
   }
 }
-
-const scanAtOnce = 10_000;
-const rowsAtOnce = 500;

@@ -36,7 +36,8 @@ import { readQuestion } from './read-question.ts';
 import type { AskedSpan } from './read-stats.ts';
 import { readStats, spanOf } from './read-stats.ts';
 import { readTimeline } from './read-timeline.ts';
-import { searchCalls } from './search-calls.ts';
+import type { SearchedPage } from './search-in-steps.ts';
+import { searchInSteps } from './search-in-steps.ts';
 import type { ToolNumbers } from './tool-numbers.ts';
 import { readToolNumbers } from './tool-numbers.ts';
 
@@ -49,7 +50,7 @@ export type Readings = {
     CallRef & { readonly url: string; readonly traceUrl: string | undefined },
     CallDetail
   >;
-  readonly sessions: Reading<SessionQuery, Page<SessionSummary>>;
+  readonly sessions: Reading<SessionQuery, SearchedPage<SessionSummary>>;
   readonly timeline: Reading<
     { readonly sessionId: string; readonly limit: number; readonly cursor: string | undefined },
     Timeline
@@ -83,10 +84,10 @@ export type InputOf<Name extends ReadingName> = Parameters<Readings[Name]>[1];
 export type AnswerOf<Name extends ReadingName> = Awaited<ReturnType<Readings[Name]>>;
 
 export const readings: Readings = {
-  calls: (reads, query) => searchCalls(reads, query),
+  calls: (reads, query) => searchInSteps(reads, query, (step) => reads.ledger.queries.findCalls(step)),
   facets: (reads, query) => countFacets(reads, query),
   call: (reads, { url, traceUrl, ...ref }) => readCallDetail(reads, ref, { url, traceUrl }),
-  sessions: async ({ ledger }, query) => ledger.queries.findSessions(query),
+  sessions: (reads, query) => searchInSteps(reads, query, (step) => reads.ledger.queries.findSessions(step)),
   timeline: (reads, { sessionId, ...page }) => readTimeline(reads, sessionId, page),
   comparison: (reads, { a, b }) => readComparison(reads, a, b),
   fork: (reads, ref) => readForkPlan(reads, ref),

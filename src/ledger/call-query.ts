@@ -30,8 +30,8 @@ export type CallQuery = {
   readonly text?: string | undefined;
   readonly limit?: number | undefined;
   /**
-   * Approximate number of calls to examine if no index finds the matching ones. The page may then be short or empty
-   * and still have a `next`. Default: all.
+   * About how many calls to examine if no index finds the matching ones: not many more, besides those of the page. The
+   * page may then be short or empty and still have a `next`. Default: all.
    */
   readonly scan?: number | undefined;
   /** `next` of the previous page. */
@@ -48,7 +48,10 @@ export const errorsAmong = (query: Pick<CallQuery, 'outcome'>): readonly ToolOut
   return (['ToolFailure', 'ToolTimeout'] as const).filter((type) => asked?.includes(type) ?? true);
 };
 
-export type SessionQuery = Pick<CallQuery, 'sessionId' | 'since' | 'until' | 'text' | 'limit' | 'cursor'>;
+export type SessionQuery = Pick<
+  CallQuery,
+  'sessionId' | 'since' | 'until' | 'text' | 'limit' | 'scan' | 'cursor'
+>;
 
 export type Page<Row> = { readonly rows: readonly Row[]; readonly next: string | undefined };
 

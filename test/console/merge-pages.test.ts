@@ -30,3 +30,14 @@ test('calls too large to send are those of the current first page, and of the pa
   const again = mergePages(both, { rows: ['c', 'b'], next: 'x' }, same);
   expect(again).toEqual({ rows: ['c', 'b', 'a'], next: undefined, largeAfter: large('two') });
 });
+
+test('a first page of a search that stopped early leaves older rows where they are', () => {
+  const early = { ...page('f', 'y'), searchedTo: 5 };
+  expect(mergePages(page('dcba'), early, same)).toEqual(page('fdcba'));
+  expect(mergePages({ ...page('', 'x'), searchedTo: 3 }, early, same)).toMatchObject({
+    next: 'x',
+    searchedTo: 3,
+  });
+  // The end of the search is known again with the last page.
+  expect(appendPage(early, page('a'), same)).toEqual(page('fa'));
+});

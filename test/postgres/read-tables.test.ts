@@ -17,6 +17,14 @@ import { rowsPerPart } from '../../src/store/postgres/word-functions.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { Story } from '../make-ledger.ts';
 import { makeEntries, stories } from '../make-ledger.ts';
+import {
+  appendManyCalls,
+  boundedSearches,
+  mostExamined,
+  searchAll,
+  searchSessions,
+  wantedSessions,
+} from '../bounded-search.ts';
 import { sharePostgres } from './shared-postgres.ts';
 
 let url = '';
@@ -181,3 +189,16 @@ async function idsOf({ queries }: Ledger, query: CallQuery): Promise<readonly st
   } while (cursor !== undefined);
   return ids;
 }
+
+test('a search that no index answers ends after as many rows as it may examine', async () => {
+  const ledger = await open();
+  await appendManyCalls(ledger);
+  for (const search of boundedSearches) {
+    const { found, examinedPerPage } = await searchAll(ledger, search);
+    expect([search.name, found]).toEqual([search.name, search.finds]);
+    expect(examinedPerPage, search.name).toBeLessThanOrEqual(mostExamined);
+  }
+  const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
+  expect(found).toEqual(wantedSessions);
+  expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);
+});

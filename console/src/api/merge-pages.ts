@@ -4,6 +4,8 @@ import type { LargeCallRef } from '../../../src/http/api/confirmation.ts';
 export type PageOf<Row> = {
   readonly rows: readonly Row[];
   readonly next: string | undefined;
+  /** How far back a search has read that is not finished. */
+  readonly searchedTo?: number | undefined;
   /** Calls missing from the first page because they are too large to send. */
   readonly large?: readonly LargeCallRef[];
   /** Large calls missing from the following pages. */
@@ -19,6 +21,11 @@ export function mergePages<Row>(
   fresh: PageOf<Row>,
   keyOf: (row: Row) => string,
 ): PageOf<Row> {
+  // A search that stopped early says nothing about older rows.
+  if (fresh.searchedTo !== undefined) {
+    const known = new Set(fresh.rows.map(keyOf));
+    return { ...before, rows: [...fresh.rows, ...before.rows.filter((row) => !known.has(keyOf(row)))] };
+  }
   const last = fresh.rows.at(-1);
   if (fresh.next === undefined || last === undefined) return fresh;
   const lastKey = keyOf(last);
@@ -27,6 +34,7 @@ export function mergePages<Row>(
   return {
     rows: [...fresh.rows, ...before.rows.slice(at + 1)],
     next: before.next,
+    ...(before.searchedTo !== undefined && { searchedTo: before.searchedTo }),
     ...(fresh.large !== undefined && { large: fresh.large }),
     ...(before.largeAfter !== undefined && { largeAfter: before.largeAfter }),
   };
@@ -42,6 +50,7 @@ export function appendPage<Row>(
   return {
     rows: [...before.rows, ...more.rows.filter((row) => !known.has(keyOf(row)))],
     next: more.next,
+    ...(more.searchedTo !== undefined && { searchedTo: more.searchedTo }),
     ...(before.large !== undefined && { large: before.large }),
     ...((before.largeAfter ?? more.large) !== undefined && {
       largeAfter: [...(before.largeAfter ?? []), ...(more.large ?? [])],

@@ -13,6 +13,8 @@ export type Pages<Row> = {
   readonly rows: readonly Row[] | undefined;
   readonly error: ApiError | undefined;
   readonly hasMore: boolean;
+  /** How far back a search has read that is not finished. */
+  readonly searchedTo: number | undefined;
   /** Calls missing from the list because they are too large to send. */
   readonly large: readonly LargeCallRef[];
   readonly loadingMore: boolean;
@@ -96,6 +98,7 @@ export function usePages<Row>(
     rows: here.page?.rows,
     error: here.error,
     hasMore: next !== undefined,
+    searchedTo: here.page?.searchedTo,
     large: [...(here.page?.large ?? []), ...(here.page?.largeAfter ?? [])],
     loadingMore: here.loadingMore,
     loadMore,

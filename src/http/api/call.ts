@@ -61,9 +61,9 @@ export type CallFacets = {
   readonly total: Integer;
   /** False if counting stopped at `cap`. Every count then means "at least" and covers the newest calls. */
   readonly exact: boolean;
-  /** The limit at which counting stopped. */
+  /** The number of calls after which counting stopped. */
   readonly cap: Integer | undefined;
-  /** What `cap` limits: matching calls, or calls read because no index finds the matching ones. */
+  /** What `cap` counts: matching calls, or about how many calls were read in the time there is for it. */
   readonly capOf: 'counted' | 'looked_at' | undefined;
   readonly outcome: readonly FacetCount[];
   readonly status: readonly FacetCount[];

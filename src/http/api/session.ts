@@ -1,6 +1,6 @@
 /** Sessions: lists, one session as a timeline, forks, and two sessions compared. */
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { CallSummary, Page, SessionSummary } from '../../ledger/call-query.ts';
+import type { CallSummary, SessionSummary } from '../../ledger/call-query.ts';
 import type { DifferenceWeight } from '../../replay/difference-weight.ts';
 import type { SessionFork } from '../../replay/fork-session.ts';
 import type { RelatedCall } from './call.ts';
@@ -10,7 +10,13 @@ import type { Integer, ResourceId, SearchText, Timestamp } from './scalar.ts';
 /** The query of `GET /v1/sessions`. */
 export type SessionListQuery = PageQuery & SpanQuery & { readonly search?: SearchText };
 /** `GET /v1/sessions`: newest first. */
-export type SessionPage = Page<SessionSummary>;
+export type SessionPage = {
+  readonly rows: readonly SessionSummary[];
+  /** The cursor of the next page. A short page may have one too: see `searchedTo`. */
+  readonly next: string | undefined;
+  /** A long search stops here. Request `next` to continue. */
+  readonly searchedTo: Timestamp | undefined;
+};
 
 /** `GET /v1/sessions/{sessionId}`. */
 export type SessionDetail = {

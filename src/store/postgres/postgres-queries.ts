@@ -33,7 +33,7 @@ const mostDelays = 2;
 const patienceMs = 2_000;
 const pauseMs = 100;
 /** Rows to look at in one statement where no index finds those that are asked for. */
-const defaultWindow = 5_000;
+const sliceRows = 5_000;
 
 export class PostgresQueries implements Queries {
   readonly #pool: PgPool;
@@ -132,7 +132,7 @@ export class PostgresQueries implements Queries {
       return searchWords(this.#pool, terms, query);
     }
     const list = { table: 'read_calls', at: 'requested_at', id: 'position' };
-    const { rows, next } = await this.#search<CallRow>(list, indexedOf(query), restOf(query), query);
+    const { rows, next } = await this.#search<CallRow>(list, filtersOf(query), query);
     return { rows: rows.map(rowToCallSummary), next };
   }
 
@@ -191,7 +191,7 @@ export class PostgresQueries implements Queries {
     if (query.since !== undefined) rest.push(['last_at >= ?', query.since]);
     if (query.text !== undefined) rest.push([contains('session_id'), toPgText(query.text)]);
     const list = { table: 'read_sessions', at: 'first_at', id: 'number' };
-    const { rows, next } = await this.#search<SessionRow>(list, indexed, rest, query);
+    const { rows, next } = await this.#search<SessionRow>(list, { anyOf: [indexed], rest }, query);
     return { rows: rows.map(toPgSessionSummary), next };
   }
 
@@ -201,7 +201,7 @@ export class PostgresQueries implements Queries {
     if (query.toolName !== undefined) rest.push(['tool_name = ?', toPgText(query.toolName)]);
     const list = { table: 'read_confirmations', at: 'asked_at', id: 'position' };
     const indexed: Condition[] = query.status === undefined ? [] : [['status = ?', query.status]];
-    const { rows, next } = await this.#search<ConfirmationRow>(list, indexed, rest, query);
+    const { rows, next } = await this.#search<ConfirmationRow>(list, { anyOf: [indexed], rest }, query);
     return { rows: rows.map(toConfirmationSummary), next };
   }
 
@@ -215,42 +215,45 @@ export class PostgresQueries implements Queries {
   }
 
   /**
-   * Newest first from the cursor on. `indexed` narrows down the rows by an index. `rest` is checked row by row, in
-   * windows, so that a search for something rare ends when `scan` says.
+   * Newest first from the cursor on. An index gives the rows; `rest` is checked row by row, in slices, so that a search
+   * for something rare ends when `scan` says.
    */
   async #search<Row>(
     { table, at, id }: List,
-    indexed: readonly Condition[],
-    rest: readonly Condition[],
+    { anyOf, rest }: Filters,
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = clampPageLimit(query.limit);
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     await this.fill();
     // One row more than fits on the page says whether there is another page.
-    const window = Math.max(Math.min(query.scan ?? defaultWindow, defaultWindow), limit + 1);
+    const slice = Math.max(Math.min(query.scan ?? sliceRows, sliceRows), limit + 1);
+    const order = `ORDER BY ${at} DESC, ${id} DESC`;
     const found: Row[] = [];
     for (let scanned = 0; ;) {
       const from: Condition[] =
         place === undefined ? [] : [[`(${at}, ${id}) < (?::bigint, ?::bigint)`, ...place]];
-      const order = `ORDER BY ${at} DESC, ${id} DESC`;
-      const inside = `SELECT * FROM @${table}${toWhere([...indexed, ...from])} ${order} LIMIT ${window}`;
-      const conditions = [...indexed, ...from, ...rest];
+      const groups = anyOf.map((indexed) => [...indexed, ...from]);
+      const values = groups.flatMap(valuesOf);
+      let given = 0;
+      // Each is in order and read no further, which one select for all groups would not be.
+      const selects = groups.map((group) => {
+        const sql = `(SELECT * FROM @${table}${toWhere(group, given)} ${order} LIMIT ${slice})`;
+        given += valuesOf(group).length;
+        return sql;
+      });
+      const inside = `SELECT * FROM (${selects.join(' UNION ALL ')}) each ${order} LIMIT ${slice}`;
       const some = await this.#pool.read<Row>(
-        `SELECT * FROM (${inside}) page${toWhere(rest, valuesOf([...indexed, ...from]).length)} ${order}
-         LIMIT ${limit + 1 - found.length}`,
-        valuesOf(conditions),
+        `SELECT * FROM (${inside}) page${toWhere(rest, given)} ${order} LIMIT ${limit + 1 - found.length}`,
+        [...values, ...valuesOf(rest)],
       );
       found.push(...some);
       if (found.length > limit) break;
       if (rest.length === 0) return { rows: found, next: undefined };
-      const [end] = await this.#pool.read<Row>(
-        `SELECT * FROM (${inside}) page OFFSET ${window - 1}`,
-        valuesOf([...indexed, ...from]),
-      );
+      const [end] = await this.#pool.read<Row>(`SELECT * FROM (${inside}) page OFFSET ${slice - 1}`, values);
       if (end === undefined) return { rows: found, next: undefined };
       place = placeOf(end, at, id);
-      scanned += window;
+      scanned += slice;
       if (query.scan !== undefined && scanned >= query.scan) return { rows: found, next: toCursor(place) };
     }
     const rows = found.slice(0, limit);
@@ -271,32 +274,51 @@ const tallyColumns: { readonly [Name in TallyName]: string } = {
   status: 'status',
 };
 
-/** Each has an index that begins with it. */
-function indexedOf(query: CallQuery): Condition[] {
-  const found: Condition[] = [];
-  if (query.sessionId !== undefined) found.push(['session_id = ?', toPgText(query.sessionId)]);
-  if (query.toolName !== undefined) found.push(['tool_name = ?', toPgText(query.toolName)]);
-  // Most calls succeed: a list of them is read by time.
+/** A row meets the conditions of one group, each of which an index finds in order, and all of `rest`. */
+type Filters = { readonly anyOf: readonly (readonly Condition[])[]; readonly rest: readonly Condition[] };
+
+/**
+ * Only one filter is left to its index: the one that usually leaves the fewest calls. With two of them, the server may
+ * check one filter on all rows that the index of the other one gives, without a slice.
+ */
+function filtersOf(query: CallQuery): Filters {
+  const span: Condition[] = [];
+  if (query.since !== undefined) span.push(['requested_at >= ?', query.since]);
+  if (query.until !== undefined) span.push(['requested_at < ?', query.until]);
   const outcomes = outcomesOf(query);
-  if (outcomes !== undefined && !outcomes.includes('ToolExecutionResult'))
-    found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
+  const tool: readonly Condition[] =
+    query.toolName === undefined ? [] : [['tool_name = ?', toPgText(query.toolName)]];
+  const [best, ...others] = indexedOf(query);
+  const rest = [...others, ...restOf(query)];
+  // Most calls succeed: a list of them is read by time.
+  if (best !== undefined || outcomes === undefined || outcomes.includes('ToolExecutionResult')) {
+    const [by, ...more] = best === undefined ? tool : [best, ...tool];
+    if (outcomes !== undefined) more.push([isOneOf('outcome', outcomes), ...outcomes]);
+    return { anyOf: [[...(by === undefined ? [] : [by]), ...span]], rest: [...rest, ...more] };
+  }
+  const groups = outcomes.map((outcome): readonly Condition[] => [
+    [`outcome <> 'ToolExecutionResult' AND outcome = ?`, outcome],
+    ...span,
+  ]);
+  return { anyOf: groups.length === 0 ? [[['1 = 0']]] : groups, rest: [...rest, ...tool] };
+}
+
+/** Filters with an index, usually rare values first. */
+function indexedOf(query: CallQuery): readonly Condition[] {
+  const found: Condition[] = [];
+  if (query.unresolved === true) found.push(['unresolved']);
+  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
+  if (query.sessionId !== undefined) found.push(['session_id = ?', toPgText(query.sessionId)]);
+  if (query.ruleId !== undefined) found.push(['rule_id = ?', toPgText(query.ruleId)]);
   if (query.code !== undefined) found.push(['code = ?', toPgText(query.code)]);
   if (query.userId !== undefined) found.push(['user_id = ?', toPgText(query.userId)]);
-  if (query.ruleId !== undefined) found.push(['rule_id = ?', toPgText(query.ruleId)]);
-  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
-  if (query.unresolved === true) found.push(['unresolved']);
-  if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);
-  if (query.until !== undefined) found.push(['requested_at < ?', query.until]);
   return found;
 }
 
-function restOf(query: CallQuery): Condition[] {
+function restOf(query: CallQuery): readonly Condition[] {
   const found: Condition[] = [];
   if (query.status !== undefined) found.push(['status = ?', query.status]);
   if (query.unresolved === false) found.push(['NOT unresolved']);
-  const outcomes = outcomesOf(query);
-  if (outcomes?.includes('ToolExecutionResult') === true)
-    found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   return found;
 }

@@ -4,6 +4,14 @@ import { SampleCall } from '../../testing/sample-call.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import {
+  appendManyCalls,
+  boundedSearches,
+  mostExamined,
+  searchAll,
+  searchSessions,
+  wantedSessions,
+} from '../../../test/bounded-search.ts';
 
 test('a bounded search stops with a short page and continues from there, without a gap or a repeat', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-search-'));
@@ -55,6 +63,31 @@ test('a bounded search stops with a short page and continues from there, without
       } while (cursor !== undefined);
       expect([limit, scan, all.size]).toEqual([limit, scan, 5_000]);
     }
+  } finally {
+    await ledger.close();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a search that no index answers ends after as many rows as it may examine', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-search-'));
+  const ledger = await openLedger(join(folder, 'ledger.db'), { synchronous: 'normal' });
+  try {
+    await appendManyCalls(ledger);
+    for (const search of boundedSearches) {
+      const { found, examinedPerPage } = await searchAll(ledger, search);
+      expect([search.name, found]).toEqual([search.name, search.finds]);
+      expect(examinedPerPage, search.name).toBeLessThanOrEqual(mostExamined);
+    }
+    const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
+    expect(found).toEqual(wantedSessions);
+    expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);
+    // Places before every call end a search.
+    for (const cursor of ['0.0', '0.-5', '1.1'])
+      expect(await ledger.queries.findCalls({ text: 'common', cursor })).toEqual({
+        rows: [],
+        next: undefined,
+      });
   } finally {
     await ledger.close();
     rmSync(folder, { recursive: true });

@@ -21,18 +21,15 @@ import {
   rowToSessionSummary,
 } from './summary-rows.ts';
 
-import { partOf, toMatch } from './word-table.ts';
+import { partOf, partStart, toMatch } from './word-table.ts';
 
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
-/** Number of rows examined before the search yields. A caller that bounds a search wants short steps. */
-const widest = 20_000;
+/** Rows examined at once. Other work runs between two slices, whatever the caller asks for. */
+const sliceRows = 1_000;
 
-/** The same for a search by words. */
-const widestBatch = 4_000;
-
-const windowFor = (scan: number | undefined): number =>
-  scan === undefined ? widest : Math.max(1_000, Math.min(widest, Math.ceil(scan / 4)));
+/** Asking the index for the words of one part takes about as long as examining this many rows. */
+const rowsPerPart = 100;
 
 type OpenRow = {
   readonly session_id: string;
@@ -93,8 +90,7 @@ export class CallTable {
     if (query.text !== undefined || query.idStart !== undefined) return this.#searchWords(query);
     const { rows, next } = await this.#search<CallRow>(
       { table: 'calls', at: 'requested_at', id: 'position' },
-      indexedOf(query),
-      restOf(query),
+      filtersOf(query),
       query,
     );
     return { rows: rows.map(toSummary), next };
@@ -106,8 +102,7 @@ export class CallTable {
     if (query.toolName !== undefined) rest.push(['tool_name = ?', toSqlText(query.toolName)]);
     const { rows, next } = await this.#search<ConfirmationRow>(
       { table: 'confirmations', at: 'asked_at', id: 'position' },
-      query.status === undefined ? [] : [['status = ?', query.status]],
-      rest,
+      { anyOf: [query.status === undefined ? [] : [['status = ?', query.status]]], rest },
       query,
     );
     return { rows: rows.map(toConfirmation), next };
@@ -134,46 +129,46 @@ export class CallTable {
     if (query.text !== undefined) rest.push([contains('session_id'), toSqlText(query.text)]);
     const { rows, next } = await this.#search<SessionRow>(
       { table: 'sessions', at: 'first_at', id: 'session' },
-      indexed,
-      rest,
+      { anyOf: [indexed], rest },
       query,
     );
     return { rows: rows.map(rowToSessionSummary), next };
   }
 
-  /**
-   * Newest first, from the cursor on. `indexed` narrows the examined rows, `rest` filters them. Only the filter is
-   * slow, so it runs in windows.
-   */
+  /** Newest first, from the cursor on. An index gives the rows; `rest` is checked row by row, so it runs in slices. */
   async #search<Row>(
     { table, at, id }: { readonly table: string; readonly at: string; readonly id: string },
-    indexed: readonly Condition[],
-    rest: readonly Condition[],
+    { anyOf, rest }: Filters,
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = clampPageLimit(query.limit);
     // One row more than fits shows whether there is a next page.
-    const window = Math.max(windowFor(query.scan), limit + 1);
+    const slice = Math.max(Math.min(query.scan ?? sliceRows, sliceRows), limit + 1);
+    const order = `ORDER BY ${at} DESC, ${id} DESC`;
+    const names =
+      table === 'sessions' ? '' : ' JOIN (SELECT session, session_id FROM sessions) USING (session)';
     const found: Row[] = [];
     let place = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     for (let scanned = 0; ;) {
       const from: Condition[] = place === undefined ? [] : [[`(${at}, ${id}) < (?, ?)`, ...place]];
-      const inside = `SELECT * FROM ${table}${where([...indexed, ...from])} ORDER BY ${at} DESC, ${id} DESC`;
-      const values = valuesOf([...indexed, ...from]);
-      const names =
-        table === 'sessions' ? '' : ' JOIN (SELECT session, session_id FROM sessions) USING (session)';
+      const groups = anyOf.map((indexed) => ({
+        sql: `SELECT * FROM ${table}${where([...indexed, ...from])} ${order}`,
+        values: valuesOf([...indexed, ...from]),
+      }));
+      const { sql, values } =
+        groups.length === 1 && groups[0] !== undefined ? groups[0] : union(groups, slice, order);
       const some = this.#prepare<Row>(
-        `SELECT * FROM (${inside} LIMIT ${window})${names}${where(rest)} ORDER BY ${at} DESC, ${id} DESC LIMIT ?`,
-      ).all(...values, ...valuesOf(rest), limit + 1 - found.length);
+        `SELECT * FROM (${sql} LIMIT ?)${names}${where(rest)} ${order} LIMIT ?`,
+      ).all(...values, slice, ...valuesOf(rest), limit + 1 - found.length);
       found.push(...some);
       if (found.length > limit) break;
       const end =
         rest.length === 0
           ? undefined
-          : this.#prepare<Row>(`${inside} LIMIT 1 OFFSET ${window - 1}`).get(...values);
+          : this.#prepare<Row>(`${sql} LIMIT 1 OFFSET ?`).get(...values, slice - 1);
       if (end === undefined) return { rows: found, next: undefined };
       place = placeOf(end, at, id);
-      scanned += window;
+      scanned += slice;
       if (query.scan !== undefined && scanned >= query.scan) return { rows: found, next: toCursor(place) };
       await new Promise(setImmediate);
     }
@@ -185,52 +180,64 @@ export class CallTable {
   async #searchWords(query: CallQuery): Promise<Page<CallSummary>> {
     const terms = toIndexTerms(query);
     if (terms === undefined) return { rows: [], next: undefined };
-    const last = this.#prepare<{ readonly position: number }>('SELECT max(position) AS position FROM calls');
-    const end = (last.get()?.position ?? 0) + 1;
+    const newest = this.#prepare<{ readonly position: number }>(
+      'SELECT max(position) AS position FROM calls',
+    );
+    const end = (newest.get()?.position ?? 0) + 1;
     const settled = await settleTerms(terms, (word) => this.#hasWord(word, end));
     const matches = callMatcher(query);
     const limit = clampPageLimit(query.limit);
-    const found: CallRow[] = [];
+    const most = query.scan ?? Number.MAX_SAFE_INTEGER;
+    const found: CallSummary[] = [];
+    let last: PageCursor | undefined;
     let before = query.cursor === undefined ? end : Math.min(end, parseCursor(query.cursor)[1]);
-    let batch = Math.min(limit * 2 + 1, widestBatch);
-    for (let scanned = 0; ; batch = Math.min(batch * 2, widestBatch)) {
-      const rows = this.#readWords(settled, before, batch);
+    let slice = Math.min(limit * 2 + 1, sliceRows);
+    for (let scanned = 0; ; slice = Math.min(slice * 2, sliceRows)) {
+      const batch = Math.max(limit + 1, Math.min(slice, most - scanned));
+      const { rows, rest } = this.#readWords(settled, before, batch);
       for (const row of rows) {
-        if (!matches(toSummary(row))) continue;
-        if (found.push(row) > limit) {
-          const last = found[limit - 1] as CallRow; // a full page has a last row
-          return {
-            rows: found.slice(0, limit).map(toSummary),
-            next: toCursor([last.requested_at, last.position]),
-          };
-        }
+        const call = toSummary(row);
+        if (!matches(call)) continue;
+        if (found.length === limit) return { rows: found, next: toCursor(last as PageCursor) };
+        found.push(call);
+        last = [row.requested_at, row.position];
       }
-      const end = rows.at(-1);
-      if (end === undefined || rows.length < batch) return { rows: found.map(toSummary), next: undefined };
-      before = end.position;
-      scanned += rows.length;
-      if (query.scan !== undefined && scanned >= query.scan)
-        return { rows: found.map(toSummary), next: toCursor([end.requested_at, end.position]) };
+      if (rest === undefined) return { rows: found, next: undefined };
+      before = rest;
+      scanned += rows.length + (settled.length === 0 ? 0 : rowsPerPart);
+      if (scanned >= most) return { rows: found, next: toCursor([this.#timeBefore(before), before]) };
       await new Promise(setImmediate);
     }
   }
 
-  /** The newest calls before a position that have the words. */
-  #readWords(terms: readonly SearchTerm[], before: number, batch: number): readonly CallRow[] {
-    if (terms.length === 0)
-      return this.#prepare<CallRow>(
-        `SELECT calls.*, session_id FROM calls JOIN sessions USING (session)
-         WHERE calls.position < ? ORDER BY calls.position DESC LIMIT ?`,
-      ).all(before, batch);
-    const find = this.#prepare<CallRow>(
-      `SELECT calls.*, session_id FROM (SELECT rowid AS position FROM words WHERE words MATCH ? AND rowid < ?
-         ORDER BY rowid DESC LIMIT ?) CROSS JOIN calls USING (position) CROSS JOIN sessions USING (session)
-       ORDER BY calls.position DESC`,
-    );
-    const rows: CallRow[] = [];
-    for (let part = partOf(before); part >= 0 && rows.length < batch; part--)
-      rows.push(...find.all(toMatch(terms, part), before, batch - rows.length));
-    return rows;
+  /** The newest calls before a position that have the words, of one part. `rest`: the position before which to go on. */
+  #readWords(
+    terms: readonly SearchTerm[],
+    before: number,
+    batch: number,
+  ): { readonly rows: readonly CallRow[]; readonly rest: number | undefined } {
+    const part = partOf(before - 1);
+    const rows =
+      terms.length === 0
+        ? this.#prepare<CallRow>(
+            `SELECT calls.*, session_id FROM calls JOIN sessions USING (session)
+             WHERE calls.position < ? ORDER BY calls.position DESC LIMIT ?`,
+          ).all(before, batch)
+        : this.#prepare<CallRow>(
+            `SELECT calls.*, session_id FROM (SELECT rowid AS position FROM words WHERE words MATCH ? AND rowid < ?
+               ORDER BY rowid DESC LIMIT ?) CROSS JOIN calls USING (position) CROSS JOIN sessions USING (session)
+             ORDER BY calls.position DESC`,
+          ).all(toMatch(terms, part), before, batch);
+    if (rows.length === batch) return { rows, rest: rows.at(-1)?.position };
+    return { rows, rest: terms.length === 0 || part <= 0 ? undefined : partStart(part) };
+  }
+
+  /** When the newest call before a position was requested. */
+  #timeBefore(position: number): number {
+    const row = this.#prepare<{ readonly requested_at: number }>(
+      'SELECT requested_at FROM calls WHERE position < ? ORDER BY position DESC LIMIT 1',
+    ).get(position);
+    return row?.requested_at ?? 0;
   }
 
   #hasWord(word: string, end: number): boolean {
@@ -250,37 +257,65 @@ export class CallTable {
   }
 }
 
-/** Each has an index that starts with it. */
-function indexedOf(query: CallQuery): Condition[] {
-  const found: Condition[] = [];
-  if (query.sessionId !== undefined)
-    found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
-  if (query.toolName !== undefined) found.push(['tool_name = ?', toSqlText(query.toolName)]);
-  // Most calls succeed, so successes are found by a scan.
+/** A row meets the conditions of one group, each of which an index finds in order, and all of `rest`. */
+type Filters = { readonly anyOf: readonly (readonly Condition[])[]; readonly rest: readonly Condition[] };
+
+/**
+ * Only one filter is left to its index: the one that usually leaves the fewest calls. With two of them, SQLite would check
+ * the second filter on all rows that the index of the first one gives, without a slice.
+ */
+function filtersOf(query: CallQuery): Filters {
+  const span: Condition[] = [];
+  if (query.since !== undefined) span.push(['requested_at >= ?', query.since]);
+  if (query.until !== undefined) span.push(['requested_at < ?', query.until]);
   const outcomes = outcomesOf(query);
-  if (outcomes !== undefined && !outcomes.includes('ToolExecutionResult'))
-    found.push([`outcome <> 'ToolExecutionResult' AND ${isOneOf('outcome', outcomes)}`, ...outcomes]);
-  if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
-  if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
-  if (query.ruleId !== undefined) found.push(['rule_id = ?', toSqlText(query.ruleId)]);
+  const tool: readonly Condition[] =
+    query.toolName === undefined ? [] : [['tool_name = ?', toSqlText(query.toolName)]];
+  const [best, ...others] = indexedOf(query);
+  const rest = [...others, ...restOf(query)];
+  // Most calls succeed, so successes are found by a scan.
+  if (best !== undefined || outcomes === undefined || outcomes.includes('ToolExecutionResult')) {
+    const [by, ...more] = best === undefined ? tool : [best, ...tool];
+    if (outcomes !== undefined) more.push([isOneOf('outcome', outcomes), ...outcomes]);
+    return { anyOf: [[...(by === undefined ? [] : [by]), ...span]], rest: [...rest, ...more] };
+  }
+  // Written exactly as in the index, or SQLite would not use it.
+  const groups = outcomes.map((outcome): readonly Condition[] => [
+    [`outcome <> 'ToolExecutionResult' AND outcome = ?`, outcome],
+    ...span,
+  ]);
+  return { anyOf: groups.length === 0 ? [[['1 = 0']]] : groups, rest: [...rest, ...tool] };
+}
+
+/** Filters with an index, usually rare values first. */
+function indexedOf(query: CallQuery): readonly Condition[] {
+  const found: Condition[] = [];
+  if (query.unresolved === true) found.push(['unresolved = 1']);
   // Written exactly as in the index, or SQLite would not use it.
   if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
-  if (query.unresolved === true) found.push(['unresolved = 1']);
-  if (query.since !== undefined) found.push(['requested_at >= ?', query.since]);
-  if (query.until !== undefined) found.push(['requested_at < ?', query.until]);
+  if (query.sessionId !== undefined)
+    found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
+  if (query.ruleId !== undefined) found.push(['rule_id = ?', toSqlText(query.ruleId)]);
+  if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
+  if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
   return found;
 }
 
-function restOf(query: CallQuery): Condition[] {
+function restOf(query: CallQuery): readonly Condition[] {
   const found: Condition[] = [];
   if (query.status !== undefined) found.push(['status = ?', query.status]);
   if (query.unresolved === false) found.push(['unresolved = 0']);
-  const outcomes = outcomesOf(query);
-  if (outcomes?.includes('ToolExecutionResult') === true)
-    found.push([isOneOf('outcome', outcomes), ...outcomes]);
   if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
   return found;
 }
+
+type Select = { readonly sql: string; readonly values: readonly SqlValue[] };
+
+/** The first rows of several selects. Each is in order and read no further, which one select for all would not be. */
+const union = (selects: readonly Select[], most: number, order: string): Select => ({
+  sql: `${selects.map(({ sql }) => `SELECT * FROM (${sql} LIMIT ?)`).join(' UNION ALL ')} ${order}`,
+  values: selects.flatMap(({ values }) => [...values, most]),
+});
 
 const isOneOf = (column: string, values: readonly unknown[]): string =>
   values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;

@@ -22,6 +22,9 @@ const partSize = 65_536;
 
 export const partOf = (position: number): number => Math.floor(position / partSize);
 
+/** The first position of a part. */
+export const partStart = (part: number): number => part * partSize;
+
 /** SQLite creates and drops these tables together with the index. */
 export const isPartOfWords = (table: string): boolean => table.startsWith('words_');
 

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
-import type { SessionPage } from '../../../../src/http/api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
+import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../route.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ForeignId } from '../../ui/foreign-text.tsx';
@@ -35,8 +35,18 @@ function CompareDialog({
   readonly onClose: () => void;
 }): ReactNode {
   const [search, setSearch] = useState('');
-  const { data, error, reload } = useAnswer<SessionPage>('/v1/sessions', { search, limit: mostShown + 1 });
-  const rows = data?.rows.filter((row) => row.sessionId !== sessionId).slice(0, mostShown);
+  const {
+    rows: found,
+    error,
+    hasMore,
+    loadMore,
+    reload,
+  } = usePages<SessionSummary>('/v1/sessions', { search, limit: mostShown + 1 }, (row) => row.sessionId);
+  const rows = found?.filter((row) => row.sessionId !== sessionId).slice(0, mostShown);
+  const goesOn = hasMore && rows !== undefined && rows.length < mostShown;
+  useEffect(() => {
+    if (goesOn) loadMore();
+  }, [goesOn, loadMore]);
   return (
     <Dialog title="Compare with another session" onClose={onClose}>
       <div className="compare-dialog">
@@ -54,7 +64,7 @@ function CompareDialog({
         {rows === undefined ? (
           error === undefined && <Skeleton rows={4} />
         ) : rows.length === 0 ? (
-          <p className="muted">No other session matches.</p>
+          <p className="muted">{goesOn ? 'Searching…' : 'No other session matches.'}</p>
         ) : (
           <ul className="compare-choices">
             {rows.map(({ sessionId: other, calls, lastAt }) => (

@@ -10,6 +10,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
+import { formatTime } from '../../ui/time.tsx';
 import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { SessionRow } from './session-row.tsx';
 import '../../styles/sessions.css';
@@ -32,7 +33,7 @@ const figures = [
 
 export default function Sessions({ query }: { readonly query: URLSearchParams }): ReactNode {
   const search = query.get('search') ?? '';
-  const { rows, error, hasMore, loadMore, loadingMore, reload } = usePages<SessionSummary>(
+  const { rows, error, hasMore, searchedTo, loadMore, loadingMore, reload } = usePages<SessionSummary>(
     '/v1/sessions',
     { search, limit: pageSize },
     ({ sessionId }) => sessionId,
@@ -52,7 +53,18 @@ export default function Sessions({ query }: { readonly query: URLSearchParams })
       ) : rows.length === 0 && !hasMore ? (
         <NoSessions search={search} />
       ) : (
-        <SessionTable rows={rows} hasMore={hasMore} loadingMore={loadingMore} onEnd={loadMore} />
+        <SessionTable
+          rows={rows}
+          hasMore={hasMore}
+          more={
+            searchedTo !== undefined
+              ? `Searched back to ${formatTime(searchedTo)}, continuing…`
+              : loadingMore
+                ? 'Loading more…'
+                : undefined
+          }
+          onEnd={loadMore}
+        />
       )}
     </>
   );
@@ -61,12 +73,13 @@ export default function Sessions({ query }: { readonly query: URLSearchParams })
 function SessionTable({
   rows,
   hasMore,
-  loadingMore,
+  more,
   onEnd,
 }: {
   readonly rows: readonly SessionSummary[];
   readonly hasMore: boolean;
-  readonly loadingMore: boolean;
+  /** Shown after the last row while rows are missing. */
+  readonly more: string | undefined;
   readonly onEnd: () => void;
 }): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
@@ -117,7 +130,11 @@ function SessionTable({
           {after > 0 && <Filler height={after} />}
         </tbody>
       </table>
-      {loadingMore && <p className="muted session-more">Loading more…</p>}
+      {more !== undefined && (
+        <p className="muted session-more" aria-busy="true">
+          {more}
+        </p>
+      )}
     </div>
   );
 }
