@@ -1,6 +1,6 @@
 /** `docs/cli.md`, from the table of commands that also parses the command line and prints its help. */
 import type { CliCommand, Options } from '../src/cli/command.ts';
-import { commonOptions } from '../src/cli/command.ts';
+import { commonOptions, optionHelp } from '../src/cli/command.ts';
 import { commands } from '../src/cli/commands.ts';
 import { formatText } from './format-text.ts';
 
@@ -47,17 +47,18 @@ const optionTable = (options: Options): string =>
   [
     '| option | meaning |',
     '| --- | --- |',
-    ...Object.entries(options).map(([name, { value, help, choices, multiple }]) => {
-      const meaning = choices === undefined ? help : `${help}: ${choices.join(', ')}`;
+    ...Object.entries(options).map(([name, option]) => {
+      const { value, multiple } = option;
       const repeat = multiple === true ? ' (repeatable)' : '';
-      return `| \`--${name}${value === undefined ? '' : ` ${value}`}\` | ${cell(prose(meaning))}${repeat} |`;
+      const term = `--${name}${value === undefined ? '' : ` ${value}`}`;
+      return `| \`${cell(term)}\` | ${cell(prose(optionHelp(option)))}${repeat} |`;
     }),
   ].join('\n');
 
-/** Placeholders such as <call> would be read as HTML. */
+/** Placeholders such as <call> would be read as HTML. Code is written as it is. */
 const prose = (text: string): string =>
   text
-    .replaceAll('<', String.raw`\<`)
-    .replaceAll('*', String.raw`\*`)
-    .replaceAll('_', String.raw`\_`);
+    .split(/(`[^`]+`)/)
+    .map((part) => (part.startsWith('`') ? part : part.replaceAll(/[<*_]/g, String.raw`\$&`)))
+    .join('');
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);

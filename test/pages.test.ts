@@ -76,6 +76,21 @@ test('every page of docs/ can be reached from the README by links', () => {
   expect(pages.filter((path) => !found.has(path))).toEqual([]);
 });
 
+test('every row of a table has as many cells as its head, and code has no escapes', () => {
+  const problems = pages.flatMap((path) => {
+    let head: number | undefined;
+    const prose = read(path).replaceAll(/^```.*?^```$/gms, '');
+    return prose.split('\n').flatMap((line) => {
+      const cells = line.trimStart().startsWith('|') ? line.match(/(?<!\\)\|/g)?.length : undefined;
+      const isRow = head !== undefined && cells !== undefined;
+      const isUneven = isRow && cells !== head;
+      head = cells === undefined ? undefined : (head ?? cells);
+      return isUneven || /`[^`]*\\[_*<][^`]*`/.test(line) ? [`${path}: ${line}`] : [];
+    });
+  });
+  expect(problems).toEqual([]);
+});
+
 test('every code block names a language that a test knows', () => {
   const known = [
     'ts',

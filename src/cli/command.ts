@@ -17,6 +17,14 @@ export type Option = {
   readonly file?: boolean;
 };
 
+/** The text of an option in the help. The accepted values come before the default. */
+export function optionHelp({ help, choices }: Option): string {
+  if (choices === undefined) return help;
+  const end = help.indexOf('; default');
+  const [start, rest] = end === -1 ? [help, ''] : [help.slice(0, end), help.slice(end)];
+  return `${start}: ${choices.join(', ')}${rest}`;
+}
+
 export type Options = { readonly [name: string]: Option };
 
 export type CliCommand = {

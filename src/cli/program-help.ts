@@ -1,6 +1,6 @@
 /** Help, generated from the tables that parsing uses. */
 import type { CliCommand, Options } from './command.ts';
-import { commonOptions } from './command.ts';
+import { commonOptions, optionHelp } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
 import { wrap } from './text-width.ts';
@@ -85,12 +85,8 @@ export function commandHelp(command: CliCommand, page: Page): string[] {
 }
 
 const optionLines = (options: Options, page: Page): string[] =>
-  Object.entries(options).flatMap(([name, { value, help, choices }]) =>
-    entry(
-      `--${name}${value === undefined ? '' : ` ${value}`}`,
-      choices === undefined ? help : `${help}: ${choices.join(', ')}`,
-      page,
-    ),
+  Object.entries(options).flatMap(([name, option]) =>
+    entry(`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, optionHelp(option), page),
   );
 
 /** A term and its meaning, on the same line or, for a long term, below it. */

@@ -64,7 +64,7 @@ export const gatewayOptions: Options = {
   },
   telemetry: {
     value: 'KIND',
-    help: 'Traces and metrics of calls: opentelemetry, through the SDK that the host loads; default: none',
+    help: 'Traces and metrics of calls, through the OpenTelemetry SDK that the host loads; default: none',
     choices: ['none', 'opentelemetry'],
   },
   observe: { help: 'Run tools that would ask, and record that they would have asked' },

@@ -28,7 +28,7 @@ const line = `quittance run refund --args '${example}' --runtime quittance.ts`;
 export const runCommand: CliCommand = {
   name: 'run',
   summary: 'Call a tool, or make a recorded call again',
-  takes: '<tool>',
+  takes: '[<tool>]',
   most: 1,
   about: [
     'The call passes every check and may need approval. The ledger records who requested it. With --again, the arguments and the principal come from the record; --args replaces the arguments. A hidden value must be given again.',

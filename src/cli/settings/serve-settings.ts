@@ -35,7 +35,7 @@ export const serveSettings: Settings = {
   },
   telemetry: {
     value: 'KIND',
-    help: 'Traces and metrics of the calls of this server: opentelemetry, through the SDK that the host loads; default: none',
+    help: 'Traces and metrics of the calls of this server, through the OpenTelemetry SDK that the host loads; default: none',
     choices: ['none', 'opentelemetry'],
   },
   'trust-proxy': {
