@@ -9,6 +9,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
 import { runProgramHere } from '../../test/run-program.ts';
+import { optionHelp } from './command.ts';
 import { commands } from './commands.ts';
 import { commandHelp } from './program-help.ts';
 import { readVersion } from './version.ts';
@@ -261,6 +262,25 @@ describe.concurrent('help', () => {
     const [flag, word] = await Promise.all([on('verify', '--help'), on('help', 'verify')]);
     expect(flag).toMatchObject({ code: 0, err: '' });
     expect(word.out).toBe(flag.out);
+  });
+
+  test('of a command with commands below it explains both', async ({ expect }) => {
+    const [flag, word, group] = await Promise.all([
+      on('mcp', '--help'),
+      on('help', 'mcp'),
+      on('help', 'contracts'),
+    ]);
+    expect(word.out).toBe(flag.out);
+    expect(flag.out).toMatch(/^ {2}--observe\b/m);
+    expect(flag.out).toMatch(/^ {2}mcp wrap\b/m);
+    expect(group.out).toMatch(/^ {2}contracts check\b/m);
+  });
+
+  test('names accepted values before the default', () => {
+    expect(optionHelp({ help: 'Format; default: text', choices: ['text', 'json'] })).toBe(
+      'Format: text, json; default: text',
+    );
+    expect(optionHelp({ help: 'Format', choices: ['text'] })).toBe('Format: text');
   });
 
   test.each(commands)('explains $name with examples, in 80 columns', (command) => {

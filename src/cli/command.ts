@@ -44,6 +44,9 @@ export type CliCommand = {
   readonly run: (given: Given, context: Context) => Promise<ExitCode>;
 };
 
+/** Commands that the help lists together. */
+export type Topic = { readonly title: string; readonly commands: readonly CliCommand[] };
+
 /** The arguments, after parsing. */
 export interface Given {
   readonly args: readonly string[];

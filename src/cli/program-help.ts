@@ -1,5 +1,5 @@
 /** Help, generated from the tables that parsing uses. */
-import type { CliCommand, Options } from './command.ts';
+import type { CliCommand, Options, Topic } from './command.ts';
 import { commonOptions, optionHelp } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
@@ -7,7 +7,7 @@ import { wrap } from './text-width.ts';
 
 type Page = Pick<Terminal, 'paint' | 'textWidth'>;
 
-export function programHelp(commands: readonly CliCommand[], page: Page): string[] {
+export function programHelp(topics: readonly Topic[], page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   return [
     ...wrap(
@@ -18,11 +18,7 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
     title('Usage'),
     '  quittance <command> [options]',
     '',
-    title('Commands'),
-    ...commands.flatMap(({ name, takes, summary }) =>
-      entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
-    ),
-    '',
+    ...topics.flatMap((topic) => [title(topic.title), ...commandLines(topic.commands, page), '']),
     title('Options'),
     ...optionLines({ ...commonOptions, version: { help: 'Print the version' } }, page),
     '',
@@ -46,18 +42,19 @@ export function programHelp(commands: readonly CliCommand[], page: Page): string
 export const isGroup = (word: string, commands: readonly Pick<CliCommand, 'name'>[]): boolean =>
   commands.some(({ name }) => name.startsWith(`${word} `));
 
-/** The commands whose names begin with this word. */
+/** The commands whose names begin with this word, after the command with this name if there is one. */
 export function groupHelp(word: string, commands: readonly CliCommand[], page: Page): string[] {
   const title = (text: string): string => page.paint('bold', text);
   const parts = commands.filter(({ name }) => name.startsWith(`${word} `));
+  const own = commands.find(({ name }) => name === word);
+  if (own !== undefined)
+    return [...commandHelp(own, page), '', title('More commands'), ...commandLines(parts, page)];
   return [
     title('Usage'),
     `  quittance ${word} <command> [options]`,
     '',
     title('Commands'),
-    ...parts.flatMap(({ name, takes, summary }) =>
-      entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
-    ),
+    ...commandLines(parts, page),
     '',
     title('Examples'),
     ...parts.flatMap(({ examples }) =>
@@ -83,6 +80,11 @@ export function commandHelp(command: CliCommand, page: Page): string[] {
     ...examples.flatMap(([line, what]) => [`  ${line}`, ...indented(what, 6, page)]),
   ];
 }
+
+const commandLines = (commands: readonly CliCommand[], page: Page): string[] =>
+  commands.flatMap(({ name, takes, summary }) =>
+    entry(takes === undefined ? name : `${name} ${takes}`, summary, page),
+  );
 
 const optionLines = (options: Options, page: Page): string[] =>
   Object.entries(options).flatMap(([name, option]) =>

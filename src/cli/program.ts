@@ -8,7 +8,7 @@ import { askAtTerminal, readTerminalLine } from './ask-at-terminal.ts';
 import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
-import { commands } from './commands.ts';
+import { commands, topics } from './commands.ts';
 import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
@@ -122,7 +122,7 @@ export async function runCommand(args: readonly string[], context: Context): Pro
     return exitCodes.good;
   }
   if (name === undefined) {
-    for (const line of programHelp(commands, out)) await out.print(line);
+    for (const line of programHelp(topics, out)) await out.print(line);
     // No arguments is an error, so that a script that forgot the command fails.
     return args.length === 0 ? exitCodes.usage : exitCodes.good;
   }

@@ -1,10 +1,10 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand, Topic } from '../command.ts';
 import { findCommand } from '../command-line.ts';
 import { exitCodes } from '../exit-code.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from '../program-help.ts';
 
 /** Explains the given commands, including this one. */
-export const createHelpCommand = (all: () => readonly CliCommand[]): CliCommand => ({
+export const createHelpCommand = (topics: () => readonly Topic[]): CliCommand => ({
   name: 'help',
   summary: 'Explain this program or one of its commands',
   takes: '[<command>]',
@@ -17,12 +17,13 @@ export const createHelpCommand = (all: () => readonly CliCommand[]): CliCommand 
   ],
   run: async (given, { out }) => {
     const name = given.args.join(' ');
+    const commands = topics().flatMap((topic) => topic.commands);
     const lines =
       name === ''
-        ? programHelp(all(), out)
-        : isGroup(name, all())
-          ? groupHelp(name, all(), out)
-          : commandHelp(findCommand(name, all()), out);
+        ? programHelp(topics(), out)
+        : isGroup(name, commands)
+          ? groupHelp(name, commands, out)
+          : commandHelp(findCommand(name, commands), out);
     for (const line of lines) await out.print(line);
     return exitCodes.good;
   },
