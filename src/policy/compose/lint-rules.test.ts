@@ -161,6 +161,15 @@ describe('contracts', () => {
     expect(codes([{ ...preRule, tool: '*' }], ['Bash', 'Read'])).toEqual([]);
   });
 
+  it('that leave out many tools get one warning', () => {
+    const others = Array.from({ length: 22 }, (_, n) => `tool_${n}`);
+    const [warning, ...more] = lintRules(compose([preRule, sessionRule]), ['Bash', ...others]);
+    expect(warning?.message).toMatch(
+      /^No rule applies to the tools "tool_0", "tool_1", .*"tool_19" and 2 more: every call of them is allowed\.$/,
+    );
+    expect(more).toEqual([]);
+  });
+
   it('that only observe by default get a reminder', () => {
     const watching = compose([preRule, { ...preRule, id: 'x', tool: 'X', mode: 'enforce' }], {
       defaults: { mode: 'observe' },

@@ -155,15 +155,25 @@ function lintCoverage(
     .flatMap(({ rule }) => (rule.type === 'session' ? [] : toolsOfRule(rule)))
     .concat(isDenied ? tools.map(({ tool }) => tool) : [])
     .map((pattern) => compileGlob(pattern));
-  return knownTools
-    .filter((name) => !patterns.some((glob) => glob.matches(name)))
-    .map((name) => ({
+  const names = knownTools.filter((name) => !patterns.some((glob) => glob.matches(name)));
+  if (names.length === 0) return [];
+  const [which, them] = names.length === 1 ? [`the tool ${listOf(names)}`, 'it'] : [`the tools ${listOf(names)}`, 'them'];
+  return [
+    {
       code: 'uncovered_tool',
       message: isDenied
-        ? `No rule or tools entry names the tool ${quote(name)}: every call of it is blocked.`
-        : `No rule applies to the tool ${quote(name)}: every call of it is allowed.`,
+        ? `No rule or tools entry names ${which}: every call of ${them} is blocked.`
+        : `No rule applies to ${which}: every call of ${them} is allowed.`,
       advice: isDenied
-        ? 'List it under tools if it may be called.'
-        : 'Add a rule for it or for all tools (tool: "*"), or set defaults.unlisted_tools to block.',
-    }));
+        ? `List ${them} under tools if calls may be made.`
+        : `Add a rule for ${them} or for all tools (tool: "*"), or set defaults.unlisted_tools to block.`,
+    },
+  ];
 }
+
+const mostNamed = 20;
+
+const listOf = (names: readonly string[]): string => {
+  const more = names.length - mostNamed;
+  return names.slice(0, mostNamed).map(quote).join(', ') + (more > 0 ? ` and ${more} more` : '');
+};
