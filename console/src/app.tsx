@@ -40,7 +40,14 @@ export function App(): ReactNode {
   }, [me.data, isRead]);
   if (me.error?.status === 401) return <LoggedOut />;
   if (me.data === undefined || !isRead)
-    return me.error === undefined ? <Skeleton rows={6} /> : <Problem error={me.error} onRetry={me.reload} />;
+    return me.error === undefined ? (
+      <Skeleton rows={6} />
+    ) : (
+      <main className="alone" id="page" tabIndex={-1}>
+        <h1>Quittance</h1>
+        <Problem error={me.error} onRetry={me.reload} />
+      </main>
+    );
   return (
     <MeContext value={me.data}>
       <ToastArea>

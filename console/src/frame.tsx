@@ -80,11 +80,6 @@ export function Frame({
   useEffect(() => {
     document.title = pageTitle(label, ledgerName);
   }, [label, ledgerName]);
-  useEffect(() => {
-    // On a phone the navigation scrolls sideways.
-    const link = document.querySelector('.nav-link[aria-current="page"]');
-    link?.scrollIntoView({ block: 'nearest', inline: 'center' });
-  }, [current]);
   useShortcuts({
     ...Object.fromEntries(entries.map(({ path, key }) => [`g ${key}`, () => goTo(`/${path}`)])),
     '?': () => setHelping(true),
@@ -101,6 +96,12 @@ export function Frame({
     reconcile: stats.data?.now.unresolved ?? 0,
     servers: (servers.data?.rows ?? []).reduce((sum, { tools }) => sum + tools.unknown + tools.changed, 0),
   };
+  const counted = Object.keys(waiting).filter((name) => (waiting[name] ?? 0) > 0);
+  useEffect(() => {
+    // On a phone the navigation scrolls sideways. A count that appears moves the links after it.
+    const link = document.querySelector('.nav-link[aria-current="page"]');
+    link?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current, counted.join()]);
   return (
     <div className="frame" data-ledger-color={ledgerName === undefined ? undefined : color}>
       <a className="skip" href="#page">

@@ -169,6 +169,7 @@ const Line = memo(function Line({
   readonly line: JsonLine;
   readonly isLast: boolean;
 }): ReactNode {
+  const isBox = value.kind === 'text' && needsBox(value.text);
   return (
     <>
       {'  '.repeat(Math.min(depth, deepestIndent))}
@@ -178,21 +179,24 @@ const Line = memo(function Line({
           {': '}
         </>
       )}
-      {value.kind === 'text' ? (
+      {isBox ? (
+        <Box text={value.text} hasComma={hasComma} />
+      ) : value.kind === 'text' ? (
         <Quoted text={value.text} kind="text" />
       ) : value.kind === 'plain' ? (
         <span className="qt-json-value">{value.text}</span>
       ) : (
         value.text
       )}
-      {hasComma && ','}
+      {hasComma && !isBox && ','}
       {note !== undefined && (
         <strong className="qt-name-note">
           {' '}
           <Pieces text={note} />
         </strong>
       )}
-      {!isLast && '\n'}
+      {/* A box has lines of its own. */}
+      {!isLast && (!isBox || note !== undefined) && '\n'}
     </>
   );
 });
@@ -200,21 +204,26 @@ const Line = memo(function Line({
 /** Longer or multi-line strings get a box across the block. */
 const longestInline = 60;
 
-/** A string in JSON quotes. In a box, lines break only at the string's own line breaks. */
-function Quoted({ text, kind }: { readonly text: string; readonly kind: 'name' | 'text' }): ReactNode {
-  const json = JSON.stringify(text);
-  const isBox = kind === 'text' && (json.length > longestInline || text.includes('\n'));
-  if (!isBox)
-    return (
-      <bdi dir="ltr" className={`qt-json-${kind}`}>
-        <Lines text={json} longestRun={1} />
-      </bdi>
-    );
+const needsBox = (text: string): boolean =>
+  JSON.stringify(text).length > longestInline || text.includes('\n');
+
+/** A short string in JSON quotes. */
+const Quoted = ({ text, kind }: { readonly text: string; readonly kind: 'name' | 'text' }): ReactNode => (
+  <bdi dir="ltr" className={`qt-json-${kind}`}>
+    <Lines text={JSON.stringify(text)} longestRun={1} />
+  </bdi>
+);
+
+/** A long string in JSON quotes. Lines break only at the string's own line breaks. */
+function Box({ text, hasComma }: { readonly text: string; readonly hasComma: boolean }): ReactNode {
   // Escapes are read in pairs: the backslash before an n may itself be escaped.
-  const broken = json.replaceAll(/\\(.)/g, (written, letter: string) => (letter === 'n' ? '\\n\n' : written));
+  const broken = JSON.stringify(text).replaceAll(/\\(.)/g, (written, letter: string) =>
+    letter === 'n' ? '\\n\n' : written,
+  );
   return (
     <bdi dir="ltr" className="qt-json-text qt-json-box">
       <Lines text={broken} longestRun={3} />
+      {hasComma && <span className="qt-json-comma">,</span>}
     </bdi>
   );
 }

@@ -86,7 +86,7 @@ test('a row shows outcome, tool, arguments, session, principal, attempts, durati
     expect(duration).toMatch(/ms$/);
     expect(age).toMatch(/^(now|\d+[smh])/);
     const denied = rowOf(page, 'call_blocked');
-    expect(await denied.getByRole('cell').nth(8).innerText()).toMatch(/by a rule\s*policy\.contract/);
+    expect(await denied.getByRole('cell').nth(8).innerText()).toMatch(/rule\s*no-large-refunds/);
   });
 });
 

@@ -172,6 +172,8 @@ function Row({
 }): ReactNode {
   const { sessionId, callId, toolName, userId, attempts, elapsedMs, costMicros, code, message } = call;
   const summary = summarizeArguments(call.args);
+  // The rule says more than its code, and the title of the cell has its message.
+  const detail = call.ruleId ?? code;
   return (
     <div
       role="row"
@@ -223,9 +225,9 @@ function Row({
       </span>
       <span role="cell" className="clip decision" title={message && safeWords(message)}>
         {describeDecision(call)}
-        {code !== undefined && (
+        {detail !== undefined && (
           <span className="muted mono">
-            <ForeignText text={code} />
+            <ForeignText text={detail} />
           </span>
         )}
       </span>

@@ -46,6 +46,9 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
   useShortcuts({ p: toggle });
 
   const { list } = calls;
+  const isFound = list.rows.length > 0 || list.next !== undefined;
+  // Without any call there is nothing to filter.
+  const isEmpty = !isFound && calls.status === 'ready' && Object.keys(view).length === 0;
   return (
     <div className="calls-page">
       <PageHead title="Calls" about={<HowMany calls={calls} facets={facets} />}>
@@ -53,10 +56,12 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
       </PageHead>
       <ViewTabs view={view} />
       <FilterBar view={view} />
-      <div className="calls-columns">
-        <Sidebar>
-          <FacetPanel view={view} facets={facets} />
-        </Sidebar>
+      <div className="calls-columns" data-alone={isEmpty}>
+        {!isEmpty && (
+          <Sidebar>
+            <FacetPanel view={view} facets={facets} />
+          </Sidebar>
+        )}
         <div className="calls-list">
           {calls.arrived > 0 && !isPaused && (
             <button type="button" className="arrived" onClick={showNew}>

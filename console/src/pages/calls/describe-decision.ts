@@ -6,8 +6,13 @@ export function describeDecision({
   status,
   reason,
   attempts,
-}: Pick<CallSummary, 'outcome' | 'status' | 'reason' | 'attempts'>): string {
-  if (outcome === 'ToolDenied') return reason === undefined ? 'denied' : (denials[reason] ?? reason);
+  ruleId,
+}: Pick<CallSummary, 'outcome' | 'status' | 'reason' | 'attempts' | 'ruleId'>): string {
+  if (outcome === 'ToolDenied') {
+    // The name of the rule follows.
+    if (reason === 'contract' && ruleId !== undefined) return 'rule';
+    return reason === undefined ? 'denied' : (denials[reason] ?? reason);
+  }
   if (attempts > 0) return 'allowed';
   switch (status) {
     case 'held':

@@ -8,7 +8,7 @@ rules:
     type: pre
     tool: refund
     when:
-      args.cents: { gt: 5000 }
+      args.cents: { gt: 5000, on_missing: fire }
     then:
       action: ask
       message: 'Refund {args.cents} cents?'

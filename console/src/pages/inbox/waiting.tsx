@@ -5,6 +5,7 @@ import type { ConfirmationView } from '../../../../src/runtime/host/confirmation
 import { isLarge, useFeed } from '../../api/use-feed.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../route.ts';
+import { firstRules } from '../contracts/first-rules.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -201,22 +202,12 @@ function OrderSwitch({
   );
 }
 
-const askingRule = `apiVersion: edictum/v1
-kind: Ruleset
-metadata: { name: ask-first }
-defaults: { mode: enforce }
-rules:
-  - id: ask-about-refunds
-    type: pre
-    tool: refund
-    when: { args.cents: { gt: 4000 } }
-    then: { action: ask, message: 'Refund {args.cents} cents?' }`;
-
 function NothingWaits(): ReactNode {
   return (
-    <Empty title="No open questions" snippet={askingRule}>
+    <Empty title="No open questions" snippet={firstRules}>
       Calls appear here when they need approval: destructive tools without undo, local tools, and calls that a
-      rule asks about. Load this rule with <code>--contracts</code> to ask about larger refunds:
+      rule asks about. Load this rule with <code className="option">--contracts</code> to ask about larger
+      refunds:
     </Empty>
   );
 }

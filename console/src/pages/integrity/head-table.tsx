@@ -38,7 +38,7 @@ export function HeadTable(): ReactNode {
     <section className="card" aria-labelledby="heads">
       <header>
         <h2 id="heads">
-          Heads{' '}
+          Chain heads{' '}
           {count.data !== undefined && (
             <span className="muted">
               {count.data.sessions.toLocaleString()} {count.data.sessions === 1 ? 'chain' : 'chains'}

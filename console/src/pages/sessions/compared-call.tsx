@@ -119,11 +119,21 @@ const Value = ({
       <span className="muted">nothing</span>
     ) : (
       <code>
-        <ForeignText text={text} />
+        <ForeignText text={withoutEscapes(text)} />
       </code>
     )}
   </dd>
 );
+
+/** A long text in quotes, such as JSON inside a text, is easier to read as it is. */
+function withoutEscapes(text: string): string {
+  if (!text.startsWith('"') || !text.includes('\\"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text; // it was cut
+  }
+}
 
 const fieldWords = (field: string): string => {
   const words = field.replaceAll('_', ' ');
