@@ -34,7 +34,7 @@ async function play(
   ledger: Ledger,
   sessionId: string,
   calls: readonly Omit<ToolCall, 'id'>[] = program,
-  changes: { readonly total?: number; readonly by?: string } = {},
+  changes: { readonly total?: number; readonly by?: string; readonly orders?: readonly string[] } = {},
 ): Promise<readonly ReadEvent[]> {
   const tools = [
     defineTool({
@@ -62,7 +62,13 @@ async function play(
       name: 'list_orders',
       mode: 'read',
       input: anything,
-      run: () => Array.from({ length: 3_000 }, (_, id) => ({ id })),
+      // In the middle: the summary of a large output has its start and its end.
+      run: () =>
+        Array.from({ length: 3_000 }, (_, id): object | string => ({ id })).toSpliced(
+          1_500,
+          0,
+          ...(changes.orders ?? []),
+        ),
     }),
     defineTool({
       name: 'send_mail',
@@ -135,6 +141,20 @@ describe('two runs of the same program', () => {
     expect(diff.calls.flatMap((call) => (call.status === 'changed' ? call.differences : []))).toEqual([
       { field: 'output', path: '$.total', a: 5, b: 6 },
     ]);
+  });
+
+  test('with different large outputs differ in summary or size, or else in the digest', async () => {
+    const ledger = createMemoryLedger();
+    const fieldsOf = async (sessionId: string, other: string): Promise<readonly string[]> => {
+      const a = await play(ledger, sessionId, program, { orders: ['A'] });
+      const b = await play(ledger, `${sessionId}-again`, program, { orders: [other] });
+      const { calls } = diffSessions(a, b, { sameLedger: true });
+      return calls.flatMap((call) =>
+        call.status === 'changed' ? call.differences.map(({ field }) => field) : [],
+      );
+    };
+    expect(await fieldsOf('longer', 'AB')).toEqual(['size_bytes']);
+    expect(await fieldsOf('other', 'B')).toEqual(['digest']);
   });
 
   test('with different approvers differ in the decision', async () => {

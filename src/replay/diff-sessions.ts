@@ -162,9 +162,13 @@ function compare(
       one === undefined ||
       other === undefined,
   );
-  // The model's text is made from the outcome, so it is reported only if the outcome does not explain it.
-  const isExplained = found.some(({ field }) => outcomeFields.has(field));
-  const shown = isExplained ? found.filter(({ field }) => field !== 'content') : found;
+  const has = (fields: ReadonlySet<string>): boolean => found.some(({ field }) => fields.has(field));
+  // The model's text is made from the outcome, and the digest of a large output from the output. Both are reported only if
+  // nothing else explains them.
+  const [isTextExplained, isDigestExplained] = [has(outcomeFields), has(outputFields)];
+  const shown = found.filter(
+    ({ field }) => !(field === 'content' && isTextExplained) && !(field === 'digest' && isDigestExplained),
+  );
   const hidden = a.hidden && b.hidden && sameLedger && a.digest !== b.digest;
   return hidden && !shown.some(({ field }) => field === 'arguments' || field === 'effective_arguments')
     ? [...shown, { field: 'hidden_arguments', path: '$', a: a.digest, b: b.digest }]
@@ -181,6 +185,8 @@ const outcomeFields: ReadonlySet<string> = new Set([
   'retryable',
   'summary',
 ]);
+
+const outputFields: ReadonlySet<string> = new Set(['summary', 'size_bytes']);
 
 /** A value without the ids and times that the runtime puts into it. */
 function plain(
