@@ -1,8 +1,8 @@
 /**
- * Measures the search over calls on a full ledger: words, beginnings of words, conditions on arguments and filters,
- * frequent and rare, first page of 50, as the HTTP server answers it. The newest calls lack a word that all others have.
- * A search that no index answers stops early: `examined to` is the share of the calls that one answer covers. Prints a
- * table and one line of JSON.
+ * Measures the search over calls on a full ledger, first page of 50, as the HTTP server answers it. The searches are words,
+ * beginnings of words, conditions on arguments and filters, frequent and rare. The newest calls lack a word that all
+ * others have. A search that no index answers stops early: `examined to` is the share of the calls that one answer covers.
+ * Prints a table and one line of JSON.
  *
  *   npm run bench:search -- [--calls 1000000] [--store sqlite|postgres] [--folder path]
  *

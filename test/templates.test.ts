@@ -4,10 +4,16 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { contractsFromMultiple, contractsFromTemplate, templateNames } from 'quittance/contracts';
+import {
+  contractsFromMultiple,
+  contractsFromTemplate,
+  contractsFromYamlString,
+  templateNames,
+} from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
 import { renderContracts } from '../scripts/render-contracts.ts';
 import { readCases } from '../src/cli/contracts-case.ts';
+import { demoRules } from '../src/cli/demo/demo-rules.ts';
 import { runCases } from '../src/cli/run-cases.ts';
 import { root } from './sources.ts';
 
@@ -52,6 +58,20 @@ describe.each(templateNames)('the template %s', (name) => {
   test('has no warnings', () => {
     expect(contractsFromTemplate(name).check()).toEqual([]);
   });
+});
+
+test('the rules of the demo, of projects and of examples have no warnings', () => {
+  const files = ['templates/projects/rules/*/*.yaml', 'examples/apps/*/*.yaml', 'examples/http/*.yaml'];
+  const documents = globSync(files, { cwd: root }).map((path): readonly [string, string] => [
+    path,
+    readFileSync(join(root, path), 'utf8').replace('PROJECT', 'project'),
+  ]);
+  expect(documents.length).toBeGreaterThan(5);
+  for (const [path, text] of [...documents, ['the demo', demoRules] as const]) {
+    const warnings = contractsFromYamlString(text).check();
+    // Rules that only observe are a choice of `quittance init`.
+    expect([path, warnings.filter(({ code }) => code !== 'observe_default')]).toEqual([path, []]);
+  }
 });
 
 describe('whatever the spelling', () => {

@@ -23,7 +23,7 @@ function listOf(end: number, rowMs: number) {
       },
     },
     pace: new SearchPace(40, () => nowMs),
-    find({ scan, limit = 0 }: Query & { readonly scan: number }): Page<string> {
+    find: ({ scan, limit = 0 }: Query & { readonly scan: number }): Page<string> => {
       steps.push({ scan, limit });
       examined += scan;
       nowMs += scan * rowMs;

@@ -1,7 +1,6 @@
 /**
- * Divides a search that no index answers into short steps, and ends it in time. Each step examines as many rows as the
- * step before could examine in a few milliseconds, so that a busy machine or a slow store gives small steps. Other
- * requests run between two steps.
+ * Divides a search that no index answers into short steps, and ends it in time. The slower the last step was, the fewer
+ * rows the next one examines. Other requests run between two steps.
  */
 
 /** Rows per step. Few different numbers, so that a store prepares few statements. */

@@ -195,8 +195,8 @@ test('a search that no index answers ends after as many rows as it may examine',
   await appendManyCalls(ledger);
   for (const search of boundedSearches) {
     const { found, examinedPerPage } = await searchAll(ledger, search);
-    expect([search.name, found]).toEqual([search.name, search.finds]);
-    expect(examinedPerPage, search.name).toBeLessThanOrEqual(mostExamined);
+    const isBounded = examinedPerPage <= mostExamined;
+    expect([search.name, found, isBounded]).toEqual([search.name, search.finds, true]);
   }
   const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
   expect(found).toEqual(wantedSessions);

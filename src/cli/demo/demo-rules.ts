@@ -16,7 +16,7 @@ rules:
     type: pre
     tool: refund
     when:
-      args.cents: { gt: 50000 }
+      args.cents: { gt: 50000, on_missing: fire }
     then:
       action: block
       message: 'Agents may not refund {args.cents} cents. Ask the office.'
@@ -26,7 +26,7 @@ rules:
     type: pre
     tool: refund
     when:
-      args.cents: { gt: 4000 }
+      args.cents: { gt: 4000, on_missing: fire }
     then:
       action: ask
       message: 'Refund {args.cents} cents for order {args.order}?'
@@ -36,7 +36,7 @@ rules:
     type: pre
     tool: export_report
     when:
-      args.month: { starts_with: '2025-' }
+      args.month: { starts_with: '2025-', on_missing: fire }
     then:
       action: ask
       message: 'Export the closed books of {args.month}?'
@@ -47,7 +47,8 @@ rules:
     tool: send_mail
     when:
       not:
-        args.to: { ends_with: '@example.com' }
+        # The schema requires an address.
+        args.to: { ends_with: '@example.com', on_missing: skip }
     then:
       action: block
       message: 'Mail to {args.to} would leave the company.'
@@ -58,7 +59,8 @@ rules:
     tool: send_mail
     mode: observe
     when:
-      args.subject: { contains: 'urgent' }
+      # Mail without a subject is fine.
+      args.subject: { contains: 'urgent', on_missing: skip }
     then:
       action: ask
       message: 'A person should review urgent mail first.'
