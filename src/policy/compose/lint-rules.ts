@@ -157,7 +157,8 @@ function lintCoverage(
     .map((pattern) => compileGlob(pattern));
   const names = knownTools.filter((name) => !patterns.some((glob) => glob.matches(name)));
   if (names.length === 0) return [];
-  const [which, them] = names.length === 1 ? [`the tool ${listOf(names)}`, 'it'] : [`the tools ${listOf(names)}`, 'them'];
+  const [which, them] =
+    names.length === 1 ? [`the tool ${listOf(names)}`, 'it'] : [`the tools ${listOf(names)}`, 'them'];
   return [
     {
       code: 'uncovered_tool',

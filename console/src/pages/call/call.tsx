@@ -54,7 +54,7 @@ export default function CallPage({ sessionId, callId }: Props): ReactNode {
         <Skeleton rows={10} />
       ) : isNotFound(error) ? (
         <Missing what="call" id={callId} to={addressOf(['calls'], { sessionId })} list="Calls of the session">
-          Call ids are unique within a session: check both ids. {removedOrElsewhere}
+          Its id is unique within its session only. {removedOrElsewhere}
         </Missing>
       ) : error.code === 'http.too_large' && error.facts['bytes'] !== undefined ? (
         <LargeCalls calls={[{ sessionId, callId, bytes: Number(error.facts['bytes']) }]} />

@@ -11,7 +11,7 @@ import { LargeCalls } from '../../ui/large-calls.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
-import { Age, formatAge } from '../../ui/time.tsx';
+import { Age, formatDuration } from '../../ui/time.tsx';
 import { describeVerdict } from './verdict.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
@@ -33,7 +33,8 @@ const columns: readonly Column<ConfirmationView>[] = [
   {
     head: 'Waited',
     className: 'num',
-    cell: ({ createdAt, decidedAt }) => (decidedAt === undefined ? '–' : formatAge(decidedAt - createdAt)),
+    cell: ({ createdAt, decidedAt }) =>
+      decidedAt === undefined ? '–' : formatDuration(decidedAt - createdAt),
   },
   {
     head: 'Age',
