@@ -56,6 +56,7 @@ describe('a runtime', () => {
     ['half a character as session', { sessionId: '\ud800' }],
     ['an empty turn id', { sessionId: 's', turnId: '' }],
     ['an invalid deadline', { sessionId: 's', deadlineMs: Number.NaN }],
+    ['a duration as deadline', { sessionId: 's', deadlineMs: 30_000 }],
     ['a timeout without end', { sessionId: 's', timeoutMs: Number.POSITIVE_INFINITY }],
     ['a misspelt option', { sessionId: 's', timeout: 5 }],
     ['attrs that JSON cannot hold', { sessionId: 's', attrs: { n: 10n } }],

@@ -67,8 +67,17 @@ export function openTurnState(
   });
 }
 
+/** Smaller numbers are durations that were meant for `timeoutMs`. */
+const oneYearMs = 365 * 86_400_000;
+
 /** The wall clock may jump while the turn runs, so the deadline uses the monotonic clock. */
 function deadlineOf({ clock }: Engine, { deadlineMs, timeoutMs }: TurnOptions): number {
+  if (deadlineMs !== undefined && deadlineMs < oneYearMs && clock.now() > oneYearMs)
+    throw new QuittanceError(
+      'config.invalid',
+      `deadlineMs is a time in milliseconds since 1970, and ${deadlineMs} is in that year. For a duration from now, ` +
+        `use timeoutMs: ${deadlineMs}.`,
+    );
   const nowMs = clock.monotonicMs();
   const byDate = deadlineMs === undefined ? Number.POSITIVE_INFINITY : nowMs + deadlineMs - clock.now();
   const byLength = timeoutMs === undefined ? Number.POSITIVE_INFINITY : nowMs + timeoutMs;

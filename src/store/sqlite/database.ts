@@ -40,10 +40,24 @@ export const openImage = (bytes: Buffer): Database => open(bytes, { readonly: tr
 
 const require = createRequire(import.meta.url);
 
+const oldestNode = 22;
+
+/** An older Node does not refuse the binary of the package: it crashes in it. */
+export function refuseOldNode(version: string): void {
+  if (Number.parseInt(version, 10) >= oldestNode) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `A SQLite ledger needs Node ${oldestNode} or newer; this is Node ${version}. Install a newer one from ` +
+      'https://nodejs.org, or switch with your version manager: nvm install 24.',
+    { node: version },
+  );
+}
+
 /**
  * Throws `config.invalid` if the package is not installed. Node caches the module: only the first call reads files.
  */
 export function loadDriver(): typeof BetterSqlite3 {
+  refuseOldNode(process.versions.node);
   try {
     // The declarations of the package describe its exports.
     return require('better-sqlite3') as typeof BetterSqlite3;
