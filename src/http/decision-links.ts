@@ -53,7 +53,7 @@ function approverNamed({ access }: Service, name: string): Actor | undefined {
 const isApprover = ({ role }: Actor): boolean => allows(role, 'approver');
 
 /** The permissions of a link. Throws if it is not a link, has expired or is no longer valid. */
-export function readDecisionLink(service: Service, token: string): TokenClaims {
+export async function readDecisionLink(service: Service, token: string): Promise<TokenClaims> {
   const claims = readSignedToken(token, createSeal(service.ledger.sealKey).tokenKey);
   if (claims === undefined || service.ledger.now() >= claims.expiresAt)
     throw new QuittanceError(
@@ -62,7 +62,7 @@ export function readDecisionLink(service: Service, token: string): TokenClaims {
     );
   for (const person of [claims.maker, claims.named]) {
     if (person?.identity === undefined) continue;
-    const stands = standsStill(service, { name: person.name, identity: person.identity });
+    const stands = await standsStill(service, { name: person.name, identity: person.identity });
     if (stands !== true)
       throw new QuittanceError(
         'confirmation.forbidden',
@@ -122,9 +122,11 @@ export async function readLinkRefusals(
   return refused;
 }
 
-/** Is the token that a person in a link was known by still valid, with the role? */
-function standsStill({ access, signIns }: Service, { identity }: LinkPerson): true | string {
+/** Is the token or the sign-in that a person in a link was known by still valid, with the role? */
+async function standsStill({ access, signIns }: Service, { identity }: LinkPerson): Promise<true | string> {
   if (identity.kind === 'provider' && signIns?.isIssuer(identity.issuer) === true) {
+    // Another server may have ended them. A request without a sign-in has not read them.
+    await signIns.refresh();
     const role = signIns.knownRole(identity.issuer, identity.subject);
     if (role === undefined)
       return 'the identity provider has not confirmed them lately, or their sign-ins were ended';

@@ -75,7 +75,7 @@ export const confirmationRoutes: readonly Route[] = [
     answer: 'LinkedQuestion',
     async handle({ service, body, ...asked }) {
       const { actor } = asked;
-      const { confirmationId, decisions, named, maker } = readDecisionLink(service, body.token);
+      const { confirmationId, decisions, named, maker } = await readDecisionLink(service, body.token);
       const question = await service.reader.value('question', { confirmationId }, asked, { costOf: 1 });
       return {
         ...question,

@@ -57,9 +57,8 @@ export type LinkUse = {
   readonly identity?: DirectIdentity;
   readonly reason?: string;
   /**
-   * Tells whether a person in the link who was identified by a token of the HTTP server may still decide:
-   * `true`, or why not. Without it such a link is refused: only the server knows whether the token is still
-   * valid.
+   * Tells whether a person in the link may still decide: `true`, or why not. Without it, a link of a person with a
+   * token of the HTTP server is refused. Only the server knows whether the token is still valid.
    */
   readonly stands?: (person: LinkPerson) => Awaitable<true | string>;
   /** When the decision was received, by the ledger's clock. Default: now. A denial counts from then. */
@@ -189,19 +188,28 @@ async function readUse(
   return { claims, ...holderOf(claims, use, verified) };
 }
 
-/** Refuses a link whose maker or named person was identified by a token that is no longer valid. */
+/** Refuses a link whose maker or named person has lost the token or the sign-in that identified them. */
 async function refuseFallen({ maker, named, confirmationId }: TokenClaims, use: LinkUse): Promise<void> {
   for (const person of [maker, named]) {
-    if (person?.identity?.kind !== 'token') continue;
+    if (person?.identity === undefined) continue;
     const { name, identity } = person;
-    const stands =
-      use.stands === undefined
-        ? 'only the HTTP server that issued the token can say whether it is still valid. Use the link there'
-        : await use.stands({ name, identity });
+    const stands = use.stands === undefined ? standsAlone(identity) : await use.stands({ name, identity });
     if (stands !== true)
-      forbid(`This link depends on the token of ${name}: ${stands}.`, { confirmationId, by: name });
+      forbid(
+        `This link depends on ${identity.kind === 'token' ? 'the token' : 'the sign-in'} of ${name}: ${stands}.`,
+        {
+          confirmationId,
+          by: name,
+        },
+      );
   }
 }
+
+/** A host that verifies people itself decides whether their links are still valid. */
+const standsAlone = ({ kind }: DirectIdentity): true | string =>
+  kind === 'token'
+    ? 'only the HTTP server that issued the token can say whether it is still valid. Use the link there'
+    : true;
 
 type Holder = { readonly by: string; readonly link: LinkIdentity };
 
