@@ -42,6 +42,7 @@ const direct = fc.oneof(
       subject: word,
       method: word,
       name: word,
+      aliases: fc.array(word),
       at: count,
       groups: fc.array(word),
       roles: fc.array(word),

@@ -32,20 +32,36 @@ export const countsAsVerified = (by: DecidedBy): boolean => countedIdentities(by
 export function isSameVoter(left: DecidedBy, right: DecidedBy): boolean {
   if (!countsAsVerified(left) || !countsAsVerified(right))
     return !countsAsVerified(left) && !countsAsVerified(right);
-  return countedIdentities(left).some((one) =>
-    countedIdentities(right).some((other) => isOnePerson(one, other)),
-  );
+  return peopleIn(left).some((one) => peopleIn(right).some((other) => isOnePerson(one, other)));
 }
 
+type CountedPerson = { readonly name: string; readonly identity: DirectIdentity };
+
+/** The person who acted, and those they acted for, with their names. */
+const peopleIn = ({ name, identity, behalf = [] }: DecidedBy): readonly CountedPerson[] => [
+  { name, identity: countedIdentity(identity) },
+  ...behalf,
+];
+
 /**
- * One issuer, or one operating system, tells people apart by an id. Otherwise names decide, and a similar name
- * counts as the same person: a wrong "yes" only asks for one more approval.
+ * One issuer, or one operating system, tells people apart by an id, and owners of tokens by their names. Otherwise names
+ * decide, and a similar name counts as the same person: a wrong "yes" only asks for one more approval.
  */
-export function isOnePerson(left: DirectIdentity, right: DirectIdentity): boolean {
+function isOnePerson(one: CountedPerson, other: CountedPerson): boolean {
+  const [left, right] = [one.identity, other.identity];
   if (isSameIdentity(left, right)) return true;
   if (left.kind === 'provider' && right.kind === 'provider' && left.issuer === right.issuer) return false;
   if (left.kind === 'os_user' && right.kind === 'os_user') return false;
-  if (left.kind === 'token' && right.kind === 'token')
-    return isSameName(left.person ?? left.name, right.person ?? right.name);
-  return namesOf(left).some((name) => namesOf(right).some((other) => isSameName(name, other)));
+  if (
+    left.kind === 'token' &&
+    right.kind === 'token' &&
+    left.person !== undefined &&
+    right.person !== undefined
+  )
+    return isSameName(left.person, right.person);
+  return knownAs(one).some((name) => knownAs(other).some((each) => isSameName(name, each)));
 }
+
+/** A user of the operating system typed a name. It gives no right, but others may know the person by it. */
+const knownAs = ({ name, identity }: CountedPerson): readonly string[] =>
+  identity.kind === 'os_user' ? [name, ...namesOf(identity)] : namesOf(identity);

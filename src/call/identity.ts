@@ -43,6 +43,8 @@ export type ProviderIdentity = {
   readonly method: string;
   /** The claim that is shown as the person's name. It gives no right: people can often change it. */
   readonly name?: string;
+  /** Other names of the person: e-mail address, user name. They give no right; the requester of a call is found by them. */
+  readonly aliases?: readonly string[];
   /** When the provider verified the person, in milliseconds since 1970. */
   readonly at?: number;
 } & Memberships;
@@ -129,11 +131,12 @@ export function readDirectIdentity(value: unknown): DirectIdentity | undefined {
 }
 
 function readProvider(value: JsonObject): ProviderIdentity | undefined {
-  const { issuer, subject, method, name, at } = value;
-  if (!hasOnly(value, ['kind', 'issuer', 'subject', 'method'], ['name', 'at', 'groups', 'roles']))
+  const { issuer, subject, method, name, aliases, at } = value;
+  if (!hasOnly(value, ['kind', 'issuer', 'subject', 'method'], ['name', 'aliases', 'at', 'groups', 'roles']))
     return undefined;
   if (!isText(issuer) || !isText(subject) || !isText(method)) return undefined;
   if (name !== undefined && !isText(name)) return undefined;
+  if (aliases !== undefined && !isTextList(aliases)) return undefined;
   if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at))) return undefined;
   const memberships = readMemberships(value);
   if (memberships === undefined) return undefined;
@@ -143,6 +146,7 @@ function readProvider(value: JsonObject): ProviderIdentity | undefined {
     subject,
     method,
     ...(name !== undefined && { name }),
+    ...(aliases !== undefined && { aliases }),
     ...(at !== undefined && { at }),
     ...memberships,
   };

@@ -68,7 +68,11 @@ export function namesOf(identity: Identity): readonly string[] {
     case 'os_user':
       return [identity.user];
     case 'provider':
-      return [...(identity.name === undefined ? [] : [identity.name]), ...subjectNames(identity)];
+      return [
+        ...(identity.name === undefined ? [] : [identity.name]),
+        ...(identity.aliases ?? []),
+        ...subjectNames(identity),
+      ];
     case 'self_asserted':
       return [];
     case 'link':

@@ -41,13 +41,14 @@ export const anonymous: Actor = {
 /** The identity recorded for a caller. Only for actors with a role. */
 export function identityOf({ name, tokenId, by, person, role, groups: own, signIn }: Actor): DirectIdentity {
   if (signIn !== undefined) {
-    const { issuer, subject, groups } = signIn.person;
+    const { issuer, subject, aliases, groups } = signIn.person;
     return {
       kind: 'provider',
       issuer,
       subject,
       method: signIn.kind === 'browser' ? 'oidc' : 'oidc device',
       name,
+      ...(aliases.length > 0 && { aliases }),
       at: Math.trunc(signIn.verifiedAt),
       groups,
       roles: [signIn.role],

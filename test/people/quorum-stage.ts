@@ -1,5 +1,5 @@
 /** Shared by the tests of approvals by policy: one rule, verified people, and a call that waits for them. */
-import type { Runtime } from 'quittance';
+import type { Principal, Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { DirectIdentity, ProviderIdentity } from 'quittance/events';
@@ -46,7 +46,11 @@ export type QuorumStage = {
   readonly clock: ManualClock;
   readonly ran: unknown[];
   /** Makes a call and returns its question. */
-  ask(id: string, principal?: string, args?: { readonly cents: number }): Promise<ConfirmationView>;
+  ask(
+    id: string,
+    principal?: string | Principal,
+    args?: { readonly cents: number },
+  ): Promise<ConfirmationView>;
   approve(
     question: ConfirmationView,
     identity: DirectIdentity | string,
@@ -88,7 +92,10 @@ export function quorumStage(
     clock,
     ran,
     async ask(id, principal = 'bob', args = { cents: 900 }) {
-      const turn = runtime.turn({ sessionId: 's', principal: { userId: principal } });
+      const turn = runtime.turn({
+        sessionId: 's',
+        principal: typeof principal === 'string' ? { userId: principal } : principal,
+      });
       turn.submit({ id, name: 'pay', arguments: args });
       return eventually(async () => {
         const { rows } = await runtime.confirmations.list({ status: 'pending' });

@@ -1,6 +1,6 @@
 import { QuittanceError } from '../../base/error.ts';
 import { personNames } from '../../call/fits-seat.ts';
-import { isOnePerson } from '../../call/counted-identity.ts';
+import { isSameIdentity } from '../../call/same-identity.ts';
 import type { Actor } from '../actor.ts';
 import { allows, identityOf } from '../actor.ts';
 import type { Route } from '../route.ts';
@@ -53,7 +53,14 @@ export const delegationRoutes: readonly Route[] = [
   }),
 ];
 
+/** Only exact names give a right. */
 function isTheirs({ identity, to }: DelegationView, actor: Actor): boolean {
+  if (allows(actor.role, 'admin')) return true;
   const own = identityOf(actor);
-  return allows(actor.role, 'admin') || isOnePerson(identity, own) || personNames(own).includes(to);
+  const names = personNames(own);
+  return (
+    names.includes(to) ||
+    isSameIdentity(identity, own) ||
+    (identity.kind === own.kind && personNames(identity).some((name) => names.includes(name)))
+  );
 }

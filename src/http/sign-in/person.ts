@@ -12,6 +12,8 @@ export type Person = {
   readonly subject: string;
   /** For display only. */
   readonly name: string;
+  /** E-mail address and user name, to recognise the requester of a call. They give no right. */
+  readonly aliases: readonly string[];
   readonly groups: readonly string[];
 };
 
@@ -25,7 +27,25 @@ export const toPerson = (
   subject: string,
   claims: Readonly<Record<string, unknown>>,
   groupsPath: readonly string[],
-): Person => ({ issuer, subject, name: nameIn(claims, subject), groups: groupsIn(claims, groupsPath) });
+): Person => ({
+  issuer,
+  subject,
+  name: nameIn(claims, subject),
+  aliases: aliasesIn(claims),
+  groups: groupsIn(claims, groupsPath),
+});
+
+const aliasClaims = ['email', 'preferred_username', 'upn'] as const;
+/** The longest e-mail address. */
+const longestAlias = 320;
+
+function aliasesIn(claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const found = aliasClaims
+    .map((claim) => claims[claim])
+    .filter((value) => typeof value === 'string')
+    .filter((text) => text.trim() !== '' && text.length <= longestAlias && text.isWellFormed());
+  return [...new Set(found)];
+}
 
 function nameIn(claims: Readonly<Record<string, unknown>>, subject: string): string {
   for (const claim of ['name', 'preferred_username', 'email']) {

@@ -115,12 +115,15 @@ const isTime = (value: JsonValue | undefined): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 const timeOf = (value: JsonValue | undefined): number | undefined => (isTime(value) ? value : undefined);
 
+/** Older versions wrote no aliases. */
+const textsIn = (value: JsonValue | undefined): readonly string[] =>
+  Array.isArray(value) ? (value as readonly JsonValue[]).filter(isText) : [];
+
 function toPerson(value: JsonValue | undefined): Person | undefined {
   if (!isJsonObject(value)) return undefined;
-  const { issuer, subject, name, groups } = value;
+  const { issuer, subject, name, aliases, groups } = value;
   if (!isText(issuer) || !isText(subject) || !isText(name) || !Array.isArray(groups)) return undefined;
-  const names = (groups as readonly JsonValue[]).filter(isText);
-  return { issuer, subject, name, groups: names };
+  return { issuer, subject, name, aliases: textsIn(aliases), groups: textsIn(groups) };
 }
 
 function toSignIn(row: JsonObject): KeptSignIn | undefined {

@@ -29,8 +29,11 @@ export function redactIdentity<Given extends Identity>(identity: Given, redactor
       Object.entries(value).map(([key, inner]) => {
         if (key === 'kind' || key === 'via') return [key, inner];
         if (typeof inner === 'string') return [key, redactor.text(inner)];
-        if (Array.isArray(inner))
-          return [key, inner.map((each) => (typeof each === 'string' ? redactor.text(each) : each))];
+        if (Array.isArray(inner)) {
+          const texts = inner.map((each) => (typeof each === 'string' ? redactor.text(each) : each));
+          // People are compared by their aliases, and a mask would make them all the same person.
+          return [key, key === 'aliases' ? texts.filter((each, index) => each === inner[index]) : texts];
+        }
         return [key, isJsonObject(inner) ? clean(inner) : inner];
       }),
     );

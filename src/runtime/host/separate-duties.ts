@@ -27,13 +27,21 @@ type AskedCall = Pick<Call, 'principal' | 'askedBy' | 'attrs' | 'toolName'>;
 function askersOf({ principal, askedBy, attrs, toolName }: AskedCall): Askers {
   const isUndo = undoneToolName(toolName) !== undefined;
   const names = [
-    principal?.userId,
-    principal?.serviceId,
+    ...principalNames(principal),
     ...(askedBy === undefined ? [] : namesOf(askedBy)),
     ...(isUndo && attrs !== undefined ? [readUndoAttrs(attrs).by] : []),
   ].filter((name) => name !== undefined);
   return { names, identities: askedBy === undefined ? [] : directOf(askedBy) };
 }
+
+/** Claims that identify a person, and that an identity provider also states about an approver. */
+const nameClaims = ['sub', 'email', 'preferred_username', 'upn'] as const;
+
+/** Every name of the user or service on whose behalf a call is made. */
+export const principalNames = (principal: Call['principal']): readonly string[] =>
+  [principal?.userId, principal?.serviceId, ...nameClaims.map((claim) => principal?.claims?.[claim])].filter(
+    (name) => typeof name === 'string',
+  );
 
 /** The call with the principal in another form: exact, or as stored. */
 export const withPrincipal = (

@@ -8,6 +8,7 @@ import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Askers } from './separate-duties.ts';
+import { principalNames } from './separate-duties.ts';
 
 /** Sessions deeper than this are owned by those nearer to the call. */
 const mostParents = 20;
@@ -31,9 +32,7 @@ export async function sessionOwners(
       if (!isKnownEvent(event)) continue;
       if (event.type === 'turn.opened') {
         at = event.parentSessionId;
-        names.push(
-          ...[event.principal?.userId, event.principal?.serviceId].filter((name) => name !== undefined),
-        );
+        names.push(...principalNames(event.principal));
       }
       if (event.type === 'tool.requested' && event.askedBy !== undefined) {
         names.push(...namesOf(event.askedBy));

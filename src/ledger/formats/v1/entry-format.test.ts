@@ -421,9 +421,20 @@ test('a text that is not an entry is rejected as damaged, and is not quoted', ()
 const identityFields = (at: string): readonly string[] =>
   [at, `${at}.maker.identity`, `${at}.holder.identity`]
     .flatMap((place) =>
-      ['kind', 'id', 'name', 'via', 'person', 'user', 'issuer', 'subject', 'method', 'groups', 'roles'].map(
-        (field) => `${place}.${field}`,
-      ),
+      [
+        'kind',
+        'id',
+        'name',
+        'via',
+        'person',
+        'user',
+        'issuer',
+        'subject',
+        'method',
+        'aliases',
+        'groups',
+        'roles',
+      ].map((field) => `${place}.${field}`),
     )
     .concat(['maker.kind', 'maker.name', 'holder.kind', 'holder.name'].map((field) => `${at}.${field}`));
 
