@@ -56,10 +56,17 @@ describe('[bound-approval] a rule that needs two people of a group', () => {
   });
 
   test('compares the requester with every exact name of a person', async () => {
-    for (const requester of ['bob', 'https://id.example#bob', 'Bob Noyce']) {
+    for (const requester of [
+      'bob',
+      'https://id.example#bob',
+      'Bob Noyce',
+      'BOB@example.com',
+      { userId: 'u-17', claims: { email: 'bob@example.com' } },
+      { serviceId: 'agent', claims: { sub: 'bob' } },
+    ]) {
       const stage = quorumStage(two);
       const question = await stage.ask('c', requester);
-      const bob = { ...finance('bob'), name: 'Bob Noyce' };
+      const bob = { ...finance('bob'), name: 'Bob Noyce', aliases: ['bob@example.com'] };
       expect([requester, await codeOf(stage.approve(question, bob))]).toEqual([
         requester,
         expect.stringContaining('requested by them'),
@@ -79,6 +86,55 @@ describe('[bound-approval] a rule that needs two people of a group', () => {
     );
     const { status } = await stage.approve(question, token('t2', 'phone', 'Eve'));
     expect(status).toBe('approved');
+  });
+
+  const token = (id: string, name: string, more: object = {}) =>
+    ({ kind: 'token', id, name, via: 'bearer', groups: ['finance'], ...more }) as const;
+  test.each([
+    [
+      'a sign-in, and a token named after the e-mail address',
+      { ...person('u-9', ['finance']), name: 'Ada Lovelace', aliases: ['ada@example.com'] },
+      token('t1', 'Ada@Example.com'),
+    ],
+    [
+      'a token, and its successor of the same name without an owner',
+      token('t1', 'ada', { person: 'Ada Lovelace' }),
+      token('t2', 'ada'),
+    ],
+  ])('counts %s once', async (_, first, second) => {
+    for (const [one, other] of [
+      [first, second],
+      [second, first],
+    ] as const) {
+      const stage = quorumStage(two);
+      const question = await stage.ask('c');
+      await stage.approve(question, one);
+      expect(await codeOf(stage.approve(question, other))).toContain('confirmation.decided');
+    }
+  });
+
+  test('counts a user of this machine once more only under a name that no other approver has', async () => {
+    const anyone = ruleset(payRule('{ quorum: 2 }'));
+    const stage = quorumStage(anyone);
+    const question = await stage.ask('c');
+    await stage.approve(question, { kind: 'os_user', user: 'alovelace', uid: 7 }, { by: 'Ada' });
+    expect(await codeOf(stage.approve(question, token('t1', 'ada')))).toContain('confirmation.decided');
+    expect((await stage.approve(question, token('t2', 'eve'))).status).toBe('approved');
+  });
+
+  test('[secrets-stay-out] drops other names that the redaction hides, so that they make no two people one', async () => {
+    const stage = quorumStage(two, {
+      options: { redaction: { patterns: [{ name: 'mail', pattern: /\w+@example\.com/ }] } },
+    });
+    const question = await stage.ask('c');
+    const named = (issuer: string, subject: string) => ({
+      ...finance(subject),
+      issuer,
+      aliases: [`${subject}@example.com`, subject],
+    });
+    const half = await stage.approve(question, named('https://one.example', 'ada'));
+    expect(half.votes[0]?.by.identity).toMatchObject({ aliases: ['ada'] });
+    expect((await stage.approve(question, named('https://two.example', 'eve'))).status).toBe('approved');
   });
 
   test('one no ends it, also after an approval', async () => {
@@ -284,6 +340,16 @@ describe('[bound-approval] delegation', () => {
     const other = actedFor === 'ada' ? 'eve' : 'ada';
     expect((await stage.approve(question, finance(other))).status).toBe('approved');
     expect(await stage.ended('c')).toBe('ToolExecutionResult');
+  });
+
+  test('a delegate of several people acts for one whose approval counts and is missing', async () => {
+    const stage = quorumStage(two);
+    const question = await stage.ask('c');
+    // The first asked for the call, and the second approves alone.
+    for (const name of ['bob', 'ada', 'eve']) await give(stage, finance(name), 'dan');
+    await stage.approve(question, finance('ada'));
+    const { status, votes } = await stage.approve(question, person('dan'));
+    expect([status, votes.at(-1)?.by.behalf?.[0]?.name]).toEqual(['approved', 'eve']);
   });
 
   test('ends at its time, and when it is revoked', async () => {
