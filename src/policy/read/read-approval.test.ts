@@ -44,6 +44,7 @@ describe('approval', () => {
     ['an unknown delegation', { delegation: 'always' }, /delegation/],
     ['both spellings', { groups: ['a'], all_of: [{ groups: ['b'] }] }, /groups and all_of are both given/],
     ['too few people', { people: ['a', 'a'], quorum: 2 }, /could never run/],
+    ['one person in two places', { all_of: [{ people: ['a'] }, { people: ['a'] }] }, /more different people/],
     ['a reminder after the expiry', { reminders: [3_600] }, /expires after 3600 s/],
     [
       'an escalation after the expiry',

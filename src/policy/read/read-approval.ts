@@ -37,6 +37,10 @@ export function readApproval(
   const denials = fields.optional('denials')?.integer({ least: 1, most: mostApprovers });
   const delegation = fields.optional('delegation')?.oneOf(delegationWords);
   const shared = fields.optional('same_person')?.flag();
+  if (seats.length > 1 && shared !== true && lacksPeople(seats))
+    at.refuse(
+      'all_of needs more different people than its entries name, and a person fills one place: the call could never run. Name more people, or set same_person: true.',
+    );
   return {
     seats,
     ...(shared === true && { shared }),
@@ -64,6 +68,16 @@ function readSeats(
     const seat = item.closed(keysOf(seatShape));
     return seat === undefined ? [] : [readSeat(item, seat, timeoutSeconds)];
   });
+}
+
+/** Do the entries that only named people can fill need more people than they name together? */
+function lacksPeople(seats: readonly Seat[]): boolean {
+  const named = seats.filter(
+    ({ people, roles, groups, escalate }) =>
+      people !== undefined && roles === undefined && groups === undefined && escalate === undefined,
+  );
+  const needed = named.reduce((sum, { quorum }) => sum + quorum, 0);
+  return new Set(named.flatMap(({ people = [] }) => people)).size < needed;
 }
 
 function readSeat(
