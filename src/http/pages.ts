@@ -111,15 +111,28 @@ export const loggedInPage: string = page(
 <script src="/quittance-login.js"></script>`,
 );
 
-/** Stores the page key for this origin. `replace` leaves no entry with the key in the history of the tab. */
+/**
+ * Stores the page key for this origin. `replace` leaves no entry with the key in the history of the tab. Anyone can write
+ * a link to this page. So a key that does not belong to the cookie of this browser is not stored. The page leads to
+ * pages of this origin only.
+ */
 export const loginScript: string = `'use strict';
-(() => {
+(async () => {
   const given = new URLSearchParams(location.hash.slice(1));
   const key = given.get('page-key') ?? '';
-  if (/^[\\w.-]+$/.test(key)) localStorage.setItem('quittance.page-key', key);
-  // Anyone can write a link to this page, so it leads to pages of this origin only.
-  const to = new URL(given.get('to') ?? '/', location.origin);
-  location.replace(to.origin === location.origin ? to.pathname + to.search : '/');
+  const isKey = async () => {
+    if (!/^[\\w.-]+$/.test(key)) return false;
+    try {
+      return (await fetch('/v1/me', { headers: { 'x-quittance-page-key': key } })).status !== 401;
+    } catch {
+      return true;
+    }
+  };
+  if (await isKey()) localStorage.setItem('quittance.page-key', key);
+  const path = given.get('to') ?? '/';
+  const to = URL.canParse(path, location.origin) ? new URL(path, location.origin) : undefined;
+  // With the origin: a path may begin with two slashes, which would name another host.
+  location.replace(to?.origin === location.origin ? to.origin + to.pathname + to.search : '/');
 })();
 `;
 
