@@ -48,6 +48,9 @@ export type OpenedLogin = { readonly cookie: string; readonly pageKey: string };
 /** Another server on the same host can set cookies of the same name. This many are checked. */
 const mostCookies = 32;
 
+/** So many tabs of a browser may sign in at the same time. */
+export const attemptSlots = [0, 1, 2] as const;
+
 const bearerToken = /^Bearer ([\w.~+/-]{1,200}=*)$/i;
 const loginLastsMs = 12 * 3_600_000;
 /** How often a waiting request checks that its token is still valid. */
@@ -237,20 +240,30 @@ export class Access {
     const secret = this.#findLogin(headers)?.secret;
     if (secret !== undefined) await this.#options.tokens.closeLogin(secret);
     const { signIns } = this.#options;
-    const signIn = this.#findSignIn(headers);
+    const signIn = this.#signInOf(headers);
     const next = signIn && (await signIns?.endSessionUrl(signIn.signInId, returnTo));
     if (signIn !== undefined) await signIns?.end(signIn.signInId, 'keep person');
     return { cookie: this.#cookie('', 0), next };
   }
 
-  /** The cookie of a sign-in that begins. Browsers send it when the provider sends the person back. */
-  attemptCookie(value: string, lastsMs: number): string {
+  /**
+   * The cookie of a sign-in that begins. Browsers send it when the provider sends the person back. `slot`: two tabs may
+   * sign in at the same time, each with a cookie of its own.
+   */
+  attemptCookie(slot: number, value: string, lastsMs: number): string {
     const secure = this.#options.secure ? '; Secure' : '';
-    return `${this.#options.cookieName()}-start=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lastsMs / 1_000}${secure}`;
+    return `${this.#attemptName(slot)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${lastsMs / 1_000}${secure}`;
   }
 
-  attemptsOf(headers: Headers): readonly string[] {
-    return this.#cookiesOf(headers, `${this.#options.cookieName()}-start`);
+  /** The sign-ins that this browser began. */
+  attemptsOf(headers: Headers): readonly { readonly slot: number; readonly sealed: string }[] {
+    return attemptSlots.flatMap((slot) =>
+      this.#cookiesOf(headers, this.#attemptName(slot)).map((sealed) => ({ slot, sealed })),
+    );
+  }
+
+  #attemptName(slot: number): string {
+    return `${this.#options.cookieName()}-start${slot === 0 ? '' : `-${slot}`}`;
   }
 
   /** The cookie and the page key of a new sign-in. */
@@ -297,15 +310,22 @@ export class Access {
     return this.#local.actor('cookie', login.expiresAt);
   }
 
-  /** The sign-in of a request. Throws while the provider cannot confirm it. */
-  #findSignIn(headers: Headers): SignIn | undefined {
-    const { signIns, now } = this.#options;
+  /** The sign-in of a request, also while the provider cannot confirm it. */
+  #signInOf(headers: Headers): SignIn | undefined {
+    const { signIns } = this.#options;
     if (signIns === undefined) return undefined;
     const known = this.#signedIn.get(headers);
+    if (known !== undefined) return signIns.findById(known);
     const pageKey = headers.get(pageKeyHeader) ?? undefined;
-    let signIn = known === undefined ? undefined : signIns.findById(known);
-    if (known === undefined)
-      for (const secret of this.#secretsOf(headers)) signIn ??= signIns.find(secret, pageKey);
+    let signIn: SignIn | undefined;
+    for (const secret of this.#secretsOf(headers)) signIn ??= signIns.find(secret, pageKey);
+    return signIn;
+  }
+
+  /** The same. Throws while the provider cannot confirm it. */
+  #findSignIn(headers: Headers): SignIn | undefined {
+    const { now } = this.#options;
+    const signIn = this.#signInOf(headers);
     if (signIn === undefined) return undefined;
     if (now() >= signIn.confirmedUntil)
       throw new HttpRefusal(

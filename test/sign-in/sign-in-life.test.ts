@@ -95,6 +95,18 @@ describe('renewal', () => {
     expect(await statusWith(thief.headers())).toBe(401);
   });
 
+  test('a stolen secret is found even if each visit of the person is a renewal', async () => {
+    const ada = await signIn(stage.url, 'u-ada');
+    const stolen = copyOf(ada);
+    for (let visits = 0; visits < 2; visits++) {
+      clock.advance(5 * minute);
+      expect(await statusOf(ada)).toBe(200);
+    }
+    clock.advance(minute);
+    expect(await statusWith(stolen)).toBe(401);
+    expect(await statusOf(ada)).toBe(401);
+  });
+
   test('a person who was disabled at the provider is signed out at the next interval, and their refresh token is gone', async () => {
     stage.provider.people.set('u-gone', { name: 'Gone', groups: ['payments'] });
     const gone = await signIn(stage.url, 'u-gone');
@@ -131,6 +143,20 @@ describe('renewal', () => {
       stage.provider.isDown = false;
     }
     expect(await statusOf(ada)).toBe(200);
+  });
+
+  test('a person can sign out while the provider is down', async () => {
+    const ada = await signIn(stage.url, 'u-ada');
+    const stolen = copyOf(ada);
+    stage.provider.isDown = true;
+    try {
+      clock.advance(10 * minute);
+      expect(await statusOf(ada)).toBe(503);
+      expect((await logOut(ada)).status).toBe(200);
+    } finally {
+      stage.provider.isDown = false;
+    }
+    expect(await statusWith(stolen)).toBe(401);
   });
 
   test('an answer about another person ends the sign-in', async () => {
@@ -324,6 +350,10 @@ describe('the provider ends a sign-in (back-channel logout)', () => {
       ],
     ];
     for (const [what, token] of tokens) expect([what, await send(token)]).toEqual([what, 400]);
+    // Without the keys of the provider, the token is not judged: the provider sends it again.
+    provider.tamper = (path) => (path === '/jwks' ? 'not JSON' : undefined);
+    expect(await send(await provider.sign(claims()))).toBe(503);
+    provider.tamper = undefined;
     expect(await send(await provider.sign(claims({ sub: 'u-bob', sid: 'another session' })))).toBe(200);
     expect(await statusOf(bob)).toBe(200);
   });
@@ -459,5 +489,11 @@ describe('acts of a signed-in person', () => {
     expect(await read()).toBe(200);
     await stage.app.post('/v1/sign-ins/end', { issuer: stage.provider.issuer, subject: 'u-ada' });
     expect(await read()).toBe(403);
+    const decided = await fetch(`${stage.url}/v1/decisions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token, decision: 'deny', by: 'Ada' }),
+    });
+    expect([decided.status, await decided.json()]).toMatchObject([403, { code: 'confirmation.forbidden' }]);
   });
 });

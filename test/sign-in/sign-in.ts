@@ -47,7 +47,12 @@ export async function askProvider(
   query = '',
 ): Promise<{ readonly start: Response; readonly callback: string }> {
   const start = await visit(jar, `${serverUrl}/login/start${query}`);
-  let url = nextOf(start, serverUrl);
+  return { start, callback: await passProvider(jar, serverUrl, who, nextOf(start, serverUrl)) };
+}
+
+/** From the first page of the provider to the address at which it sends the browser back. */
+export async function passProvider(jar: Jar, serverUrl: string, who: string, from: string): Promise<string> {
+  let url = from;
   for (let steps = 0; steps < 8 && !url.startsWith(`${serverUrl}/`); steps++) {
     const isLogin = new URL(url).pathname.startsWith('/interaction/');
     const answer = await visit(
@@ -59,7 +64,7 @@ export async function askProvider(
       throw new Error(`The provider stopped at ${url}: ${answer.status} ${await answer.text()}`);
     url = nextOf(answer, url);
   }
-  return { start, callback: url };
+  return url;
 }
 
 export type Signed = {

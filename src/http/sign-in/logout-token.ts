@@ -35,9 +35,12 @@ export async function readLogoutToken(token: string, checks: LogoutTokenChecks):
       requiredClaims: ['jti', 'events', 'iat'],
     });
   } catch (error) {
-    const isAboutToken =
-      error instanceof jose.errors.JOSEError && !(error instanceof jose.errors.JWKSTimeout);
-    if (isAboutToken) throw refuse('a check failed', error);
+    // The keys could not be fetched or read. That says nothing about the token, so the provider may send it again.
+    const isAboutKeys =
+      error instanceof jose.errors.JWKSTimeout ||
+      error instanceof jose.errors.JWKSInvalid ||
+      (error instanceof jose.errors.JOSEError && error.code === 'ERR_JOSE_GENERIC');
+    if (error instanceof jose.errors.JOSEError && !isAboutKeys) throw refuse('a check failed', error);
     throw new ProviderError('unreachable', 'The keys of the identity provider cannot be read.', error);
   }
   const { payload, protectedHeader } = read;

@@ -1,5 +1,5 @@
 /** Asks the provider whether a person may still sign in. */
-import { hashSecret } from '../token-content.ts';
+import { hashSecret, isSecretOf } from '../token-content.ts';
 import type { Verified } from './provider.ts';
 import { ProviderError } from './provider.ts';
 import { roleOf } from './role-of.ts';
@@ -7,7 +7,7 @@ import { openTokens, sealTokens } from './sealed-tokens.ts';
 import type { KeptSignIn } from './sign-in-content.ts';
 import { newSignInSecret } from './sign-in-secret.ts';
 import type { SignInsOptions } from './sign-ins-options.ts';
-import { isSamePerson, withPerson, withSignIn } from './with-sign-in.ts';
+import { isSamePerson, retire, withPerson, withSignIn } from './with-sign-in.ts';
 
 /** A secret that replaces the one of the request; undefined if that stays valid. */
 export type NewSecret = { readonly secret: string } | undefined;
@@ -20,6 +20,8 @@ const renewWithinMs = 30_000;
 export async function renewSignIn(
   options: SignInsOptions,
   signInId: string,
+  /** The secret of the request. */
+  given: string,
   isUse: boolean,
 ): Promise<NewSecret> {
   const kept = await claim(options, signInId);
@@ -52,7 +54,10 @@ export async function renewSignIn(
       renewingAt: undefined,
       ...(secret !== undefined && {
         hash: hashSecret(secret),
-        replaced: [{ hash: each.hash, retiredAt: undefined }, ...each.replaced].slice(0, mostReplaced),
+        replaced: [
+          { hash: each.hash, retiredAt: undefined },
+          ...(isSecretOf(each.hash, given) ? retire(each.replaced, at) : each.replaced),
+        ].slice(0, mostReplaced),
       }),
     }));
   });

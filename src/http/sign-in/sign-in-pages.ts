@@ -43,11 +43,15 @@ ${problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`}
 </form>`,
   );
 
+/** A link can skip the first page, so both pages say it. */
+const ownTerminal =
+  'Continue only if you started <code>quittance login</code> yourself and your terminal shows this code. Deny a code that another person sent you.';
+
 export const startDevicePage = (userCode: string, from: string, providerName: string): string =>
   page(
     'Sign in on the command line',
     `<h1>Sign in on the command line</h1>
-<p>A terminal on <strong><bdi>${escapeHtml(from)}</bdi></strong> asks to act as you. Continue only if you started <code>quittance login</code> yourself and your terminal shows this code:</p>
+<p>A terminal asks to act as you. It calls its machine <strong><bdi>${escapeHtml(from)}</bdi></strong>. ${ownTerminal}</p>
 <p class="code">${escapeHtml(userCode)}</p>
 <p><a class="button" href="/login/start?device=${encodeURIComponent(userCode)}">Sign in with ${escapeHtml(providerName)}</a></p>`,
   );
@@ -63,7 +67,8 @@ export const confirmDevicePage = ({ userCode, from, name, confirm }: ConfirmDevi
   page(
     'Allow the command line?',
     `<h1>Allow the command line?</h1>
-<p>The terminal on <strong><bdi>${escapeHtml(from)}</bdi></strong> with this code will act as <strong><bdi>${escapeHtml(name)}</bdi></strong>. Decisions made there are recorded as yours.</p>
+<p>The terminal with this code will act as <strong><bdi>${escapeHtml(name)}</bdi></strong>. It calls its machine <strong><bdi>${escapeHtml(from)}</bdi></strong>. Decisions made there are recorded as yours.</p>
+<p>${ownTerminal}</p>
 <p class="code">${escapeHtml(userCode)}</p>
 <form method="post" action="/device">
 <input type="hidden" name="user_code" value="${escapeHtml(userCode)}">

@@ -7,6 +7,7 @@
 import type { Hono } from 'hono';
 import type { Seal } from '../../ledger/seal.ts';
 import type { Access } from '../access.ts';
+import { attemptSlots } from '../access.ts';
 import { answerPage, welcome } from '../answer-page.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { HttpRefusal } from '../problem.ts';
@@ -44,7 +45,7 @@ export function addSignIn(app: PageApp, options: SignInRoutesOptions): void {
     throttle.take(env.address);
     // Programs that look at links must not begin a sign-in.
     if (req.raw.method === 'HEAD') return answerPage('');
-    return begin(options, new URL(req.url).searchParams);
+    return begin(options, req.raw);
   });
   app.get(callbackPath, async ({ req, env }) => {
     env.route = '/login';
@@ -64,11 +65,13 @@ export function addSignIn(app: PageApp, options: SignInRoutesOptions): void {
   });
 }
 
-async function begin(options: SignInRoutesOptions, query: URLSearchParams): Promise<Response> {
+async function begin(options: SignInRoutesOptions, request: Request): Promise<Response> {
   const { access, signIns, seal, now, url } = options;
+  const query = new URL(request.url).searchParams;
   try {
     const { url: location, attempt } = await signIns.provider.start(url() + callbackPath);
     const cookie = access.attemptCookie(
+      freeSlot(attemptsOf(options, request)),
       sealAttempt(
         {
           ...attempt,
@@ -89,13 +92,30 @@ async function begin(options: SignInRoutesOptions, query: URLSearchParams): Prom
   }
 }
 
+type BegunAttempt = { readonly slot: number; readonly attempt: SignInAttempt };
+
+const attemptsOf = (
+  { access, seal, now }: SignInRoutesOptions,
+  { headers }: Request,
+): readonly BegunAttempt[] =>
+  access.attemptsOf(headers).flatMap(({ slot, sealed }) => {
+    const attempt = openAttempt(sealed, seal, now());
+    return attempt === undefined ? [] : [{ slot, attempt }];
+  });
+
+/** A free slot, or else that of the oldest attempt. */
+function freeSlot(begun: readonly BegunAttempt[]): number {
+  const free = attemptSlots.find((slot) => begun.every((each) => each.slot !== slot));
+  const [oldest] = begun.toSorted((left, right) => left.attempt.expiresAt - right.attempt.expiresAt);
+  return free ?? oldest?.slot ?? 0;
+}
+
 async function finish(options: SignInRoutesOptions, request: Request): Promise<Response> {
-  const { access, seal, now, url } = options;
-  const attempts = access.attemptsOf(request.headers).map((sealed) => openAttempt(sealed, seal, now()));
+  const { access, url } = options;
   const answer = new URL(url() + callbackPath + new URL(request.url).search);
   const state = answer.searchParams.get('state');
-  const attempt = attempts.find((each) => each !== undefined && each.state === state);
-  if (attempt === undefined)
+  const begun = attemptsOf(options, request).find(({ attempt }) => attempt.state === state);
+  if (begun === undefined)
     return answerPage(
       failedPage(
         'Sign-in failed',
@@ -105,12 +125,12 @@ async function finish(options: SignInRoutesOptions, request: Request): Promise<R
     );
   let answered: Response;
   try {
-    answered = await welcomePerson(options, answer, attempt);
+    answered = await welcomePerson(options, answer, begun.attempt);
   } catch (error) {
     answered = fail(options, error);
   }
   // An attempt is used once.
-  answered.headers.append('set-cookie', access.attemptCookie('', 0));
+  answered.headers.append('set-cookie', access.attemptCookie(begun.slot, '', 0));
   return answered;
 }
 

@@ -18,7 +18,7 @@ import { renewSignIn } from './renew-sign-in.ts';
 import { isIssuer, roleOf } from './role-of.ts';
 import { openTokens, sealTokens } from './sealed-tokens.ts';
 import type { PersonId } from './with-sign-in.ts';
-import { isSamePerson, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
+import { isSamePerson, retire, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
 import type { KeptSignIn, SignInKind } from './sign-in-content.ts';
 import type { SignInSettings } from './sign-in-options.ts';
 import type { SignInsOptions } from './sign-ins-options.ts';
@@ -148,7 +148,8 @@ export class SignIns {
       return undefined;
     }
     if (kept.hasRefreshToken && now() >= kept.verifiedAt + settings.refreshMs) {
-      const running = this.#renewals.get(kept.signInId) ?? renewSignIn(this.#options, kept.signInId, isUse);
+      const running =
+        this.#renewals.get(kept.signInId) ?? renewSignIn(this.#options, kept.signInId, secret, isUse);
       this.#renewals.set(kept.signInId, running);
       return running.finally(() => this.#renewals.delete(kept.signInId));
     }
@@ -159,9 +160,7 @@ export class SignIns {
       withSignIn(current, kept.signInId, (each) => ({
         ...each,
         seenAt: isUse ? Math.max(each.seenAt, at) : each.seenAt,
-        replaced: isFirstUse
-          ? each.replaced.map(({ hash, retiredAt }) => ({ hash, retiredAt: retiredAt ?? at }))
-          : each.replaced,
+        replaced: isFirstUse ? retire(each.replaced, at) : each.replaced,
       })),
     );
     return undefined;
@@ -201,12 +200,13 @@ export class SignIns {
     await content.change((current) => {
       isNew = !current.usedTokens.some((used) => used.hash === hash);
       if (!isNew) return undefined;
+      const isTheirs = (person: PersonId): boolean =>
+        this.isIssuer(person.issuer) && (subject === undefined || person.subject === subject);
       const isEnded = (kept: Pick<KeptSignIn, 'providerSession'> & { readonly person: PersonId }): boolean =>
-        (providerSession === undefined || kept.providerSession === providerSession) &&
-        (subject === undefined || kept.person.subject === subject);
+        isTheirs(kept.person) && (providerSession === undefined || kept.providerSession === providerSession);
       // Without a session, the provider ends all that the person has: perhaps the account is disabled.
       const isForgotten = ({ person }: { readonly person: Person }): boolean =>
-        providerSession === undefined && person.subject === subject;
+        providerSession === undefined && isTheirs(person);
       return {
         ...current,
         signIns: current.signIns.filter((kept) => !isEnded(kept)),

@@ -1,6 +1,6 @@
 /** Changes of single rows in the stored sign-ins. */
 import type { Person } from './person.ts';
-import type { KeptSignIn, SignInContent } from './sign-in-content.ts';
+import type { KeptSignIn, ReplacedSecret, SignInContent } from './sign-in-content.ts';
 
 export type PersonId = Pick<Person, 'issuer' | 'subject'>;
 export const isSamePerson = (left: PersonId, right: PersonId): boolean =>
@@ -14,6 +14,10 @@ export function withSignIn(
   const signIns = content.signIns.map((kept) => (kept.signInId === signInId ? change(kept) : kept));
   return { ...content, signIns };
 }
+
+/** Their successor was used, so the browser has it: from then on they count as stolen. */
+export const retire = (replaced: readonly ReplacedSecret[], at: number): readonly ReplacedSecret[] =>
+  replaced.map(({ hash, retiredAt }) => ({ hash, retiredAt: retiredAt ?? at }));
 
 /**
  * Removes all that a person has here: sign-ins, command lines that have not fetched theirs yet, and the record that
