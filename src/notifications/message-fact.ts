@@ -31,9 +31,18 @@ export function factsOf(notification: Notification, delivery: number): readonly 
   ].map(({ label, value }) => ({ label, value: plainPart(value, longestValue) }));
 }
 
-/** One line of visible text: control and direction characters could change what a person reads. */
+/**
+ * One line of visible text: control and direction characters could change what a person reads. Half of a surrogate pair
+ * makes some programs refuse the whole message.
+ */
 export const plainPart = (text: string, longest: number = longestPart): string =>
-  cutText(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim(), longest);
+  cutText(
+    text
+      .toWellFormed()
+      .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+      .trim(),
+    longest,
+  );
 
 /** The label of the link. */
 export const linkLabel = ({ confirmationId }: Notification): string =>

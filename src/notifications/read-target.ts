@@ -4,12 +4,10 @@ import type { HttpTarget, MailTarget, Target } from './notifications-settings.ts
 import type { ReadVariable } from './read-variable.ts';
 import { hostOf } from '../outbound/address.ts';
 import { findHostProblem, findTargetUrlProblem } from './find-target-url-problem.ts';
-import { decodeWebhookSecret } from './webhook-signature.ts';
+import { decodeWebhookSecret, shortestSecret } from './webhook-signature.ts';
 
 const httpKeys = ['type', 'url', 'secret', 'allowPrivate', 'sendArguments'] as const;
 const mailKeys = ['type', 'server', 'from', 'to', 'allowPrivate', 'sendArguments'] as const;
-/** Shorter keys can be guessed. */
-const shortestSecret = 24;
 
 export function readTarget(name: string, at: DocumentReader, variable: ReadVariable): Target | undefined {
   const members = at.members('an object with type') ?? [];

@@ -9,6 +9,7 @@ import { createGuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { HttpTarget } from './notifications-settings.ts';
 import type { SendResult } from './send-result.ts';
 import { findTargetUrlProblem } from './find-target-url-problem.ts';
+import { readStatus } from './read-status.ts';
 
 const timeoutMs = 10_000;
 const longestRetryAfterMs = 3_600_000;
@@ -37,8 +38,8 @@ export function createSendJson(target: HttpTarget, lookup?: LookupFunction): Sen
         headers: { ...headers, 'user-agent': 'quittance' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
-      await endAnswer(response);
-      return toResult(response);
+      const text = await readAnswer(response);
+      return toResult(response, readStatus(target.type, response.status, text));
     } catch (error) {
       if (isQuittanceError(error, 'config.invalid')) return { type: 'refused', problem: error.message };
       return { type: 'try_later', problem: describeFailure(error), afterMs: undefined };
@@ -46,29 +47,39 @@ export function createSendJson(target: HttpTarget, lookup?: LookupFunction): Sen
   };
 }
 
-/** A connection whose answer was read to the end serves the next message. A long answer is not worth it. */
-async function endAnswer({ body }: Response): Promise<void> {
-  if (body === null) return;
+/**
+ * The answer, up to a limit. A connection whose answer was read to the end serves the next message. A long answer is not
+ * worth it.
+ */
+async function readAnswer({ body }: Response): Promise<string> {
+  if (body === null) return '';
   const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
   const giveUp = setTimeout(() => void reader.cancel().catch(() => undefined), longestReadMs);
   try {
     let left = longestAnswer;
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return;
+      if (done) break;
+      text += decoder.decode(value, { stream: true });
       left -= value.byteLength;
-      if (left < 0) return await reader.cancel();
+      if (left >= 0) continue;
+      await reader.cancel();
+      break;
     }
   } catch {
     // The status has arrived, and says how the delivery ended.
   } finally {
     clearTimeout(giveUp);
   }
+  return text;
 }
 
-function toResult({ status, headers }: Response): SendResult {
+/** `status`: the one that the answer stands for. */
+function toResult({ status: sent, headers }: Response, status: number): SendResult {
   if (status >= 200 && status < 300) return { type: 'sent', answer: `status ${status}` };
-  const problem = `status ${status}`;
+  const problem = status === sent ? `status ${status}` : `status ${sent}, but the answer reports a failure`;
   // 408 and 429 ask for another try. Other statuses of 400 and above say that this message is wrong.
   if (status >= 500 || status === 408 || status === 425 || status === 429)
     return { type: 'try_later', problem, afterMs: readRetryAfter(headers.get('retry-after')) };

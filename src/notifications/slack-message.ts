@@ -1,8 +1,13 @@
 /** A notification as the body of a Slack incoming webhook. */
+import { cutText } from '../base/cut-text.ts';
 import type { JsonObject } from '../base/json.ts';
 import { factsOf, linkLabel, plainPart } from './message-fact.ts';
 import type { Notification } from './notification.ts';
 import { headingOf } from './notification.ts';
+
+/** Slack refuses a message with longer ones. */
+const longestHeading = 150;
+const longestUrl = 3_000;
 
 export function toSlackMessage(notification: Notification, delivery: number): JsonObject {
   const heading = plainPart(headingOf(notification));
@@ -15,7 +20,7 @@ export function toSlackMessage(notification: Notification, delivery: number): Js
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: heading.slice(0, 150), emoji: false } },
+      { type: 'header', text: { type: 'plain_text', text: cutText(heading, longestHeading), emoji: false } },
       { type: 'section', text: { type: 'plain_text', text, emoji: false } },
       {
         type: 'section',
@@ -24,7 +29,7 @@ export function toSlackMessage(notification: Notification, delivery: number): Js
           .slice(0, 10)
           .map(({ label, value }) => ({ type: 'plain_text', text: `${label}: ${value}`, emoji: false })),
       },
-      ...(url === undefined
+      ...(url === undefined || url.length > longestUrl
         ? []
         : [
             {

@@ -166,8 +166,8 @@ class Delivery {
         return this.#record('sent', event.id, notification, { delivery, answer: result.answer });
       if (result.type === 'refused')
         return this.#record('undelivered', event.id, notification, { delivery, problem: result.problem });
-      if (tries === triesAtOnce) throw this.#later(result);
-      const ms = Math.min(result.afterMs ?? backOffMs(tries), longestPauseMs);
+      const ms = result.afterMs ?? backOffMs(tries);
+      if (tries === triesAtOnce || ms > longestPauseMs) throw this.#later(result);
       await pause(ms, undefined, { signal, ref: false });
     }
   }

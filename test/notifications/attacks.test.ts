@@ -187,6 +187,35 @@ it('a target that answers without end gets each message once, and one connection
   );
 });
 
+it('a target that asks for a longer pause is not tried again before', async () => {
+  let requests = 0;
+  const server = createHttpServer((request, response) => {
+    requests++;
+    request.resume();
+    response.writeHead(429, { 'retry-after': '60' }).end();
+  });
+  await listen(server);
+  const runtime = createRuntime({ tools: [tool('pay')], ledger: createMemoryLedger() });
+  start(
+    `  ops: { type: slack, url: 'http://127.0.0.1:${portOf(server)}', allowPrivate: true }`,
+    'ops',
+    runtime,
+  );
+  void runtime
+    .turn({ sessionId: 's' })
+    .call({ id: 'c', name: 'pay', arguments: {} })
+    .catch(() => undefined);
+  const failed = await eventually(async () => {
+    const found = (await runtime.events.list({ sessionId: 's' })).find(
+      ({ type }) => type === 'behavior.failed',
+    );
+    expect(found).toBeDefined();
+    return found;
+  });
+  expect(failed).toMatchObject({ payloadExtras: { target: 'ops', afterMs: 60_000 } });
+  expect(requests).toBe(1);
+});
+
 it.each([
   ['another host', 307, 'http://169.254.169.254/latest'],
   ['a private host by another spelling', 308, 'http://[::ffff:7f00:1]:1/'],

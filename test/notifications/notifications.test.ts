@@ -1,4 +1,5 @@
 /** Messages about calls that need people: by webhook, chat and mail. */
+import { createHmac } from 'node:crypto';
 import { createRuntime, defineTool } from 'quittance';
 import type { Runtime } from 'quittance';
 import type { EmittedEvent } from 'quittance/events';
@@ -114,6 +115,12 @@ describe('a webhook', () => {
     expect(findWebhookProblem({ ...check, nowMs: Date.now() + 600_000 })).toBe('too_old');
     expect(findWebhookProblem({ ...check, nowMs: Date.now() - 600_000 })).toBe('from_the_future');
     expect(findWebhookProblem({ ...check, headers: {} })).toBe('missing_headers');
+    expect(findWebhookProblem({ ...check, nowMs: Number.NaN })).toBe('too_old');
+    // A variable that is not set is a key that everyone knows.
+    const { 'webhook-id': id = '', 'webhook-timestamp': at = '' } = headers as Record<string, string>;
+    const forged = createHmac('sha256', '').update(`${id}.${at}.${body}`).digest('base64');
+    const known = { ...headers, 'webhook-signature': `v1,${forged}` };
+    expect(findWebhookProblem({ ...check, headers: known, secret: '' })).toBe('wrong_signature');
   });
 
   it('[secrets-stay-out] gets arguments only if its target says so, and never a hidden value', async () => {
