@@ -104,8 +104,11 @@ export async function restoreLedger(from: string, to: string, options: RestoreOp
 
 const parts = ['.artifacts', '.spill', '.key', ...companionFiles] as const;
 
+/** A restored ledger must not continue with the log or the sign-ins of another one. */
+const foreignParts = ['-wal', '-journal', '.sign-ins'] as const;
+
 function refuseExisting(path: string): void {
-  const found = ['', '-wal', ...parts].find((name) => existsSync(path + name));
+  const found = ['', ...foreignParts, ...parts].find((name) => existsSync(path + name));
   if (found !== undefined)
     throw new QuittanceError(
       'config.invalid',

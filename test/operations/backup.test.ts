@@ -35,7 +35,7 @@ const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
 describe('a backup while 200 calls a second are written', () => {
   const ledger = at('busy.db');
   let writer: ChildProcess;
-  const counts = { ended: 0 };
+  const counts = { ended: 0, reports: 0 };
   beforeAll(async () => {
     writer = spawn(
       process.execPath,
@@ -44,9 +44,9 @@ describe('a backup while 200 calls a second are written', () => {
     );
     if (writer.stdout === null) throw new Error('The writer has no output.');
     createInterface(writer.stdout).on('line', (line) => {
-      counts.ended = (JSON.parse(line) as { ended: number }).ended;
+      Object.assign(counts, JSON.parse(line));
     });
-    await eventually(() => requireThat(counts.ended > 0));
+    await eventually(() => requireThat(counts.reports > 0));
   });
   afterAll(async () => {
     writer.kill('SIGKILL');
@@ -253,6 +253,13 @@ describe('a restore', () => {
       err: expect.stringContaining('--seal-key-file') as string,
     });
     expect(readdirSync(folder).filter((name) => name.startsWith('k.db'))).toEqual([]);
+    // People who were signed in to another ledger are not signed in to this one.
+    writeFileSync(at('k.db.sign-ins'), '{"version":1}');
+    expect(await run('restore', at('keyless'), at('k.db'), '--lost-key')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('k.db.sign-ins already exists') as string,
+    });
+    rmSync(at('k.db.sign-ins'));
     expect(await run('restore', at('keyless'), at('k.db'), '--lost-key')).toMatchObject({ code: 0 });
   });
 

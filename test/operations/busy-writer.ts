@@ -1,6 +1,6 @@
 /**
  * A process that makes 200 calls a second in a ledger until it is killed. The calls are plain effects, large outputs, inputs
- * with a secret, and calls that are held. Every 100 calls it prints how many have ended.
+ * with a secret, and calls that are held. Every 100 calls it prints how many have ended, and how many of them had a large output.
  */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -18,6 +18,7 @@ const runtime = createRuntime({ tools, ledger });
 const turns = Array.from({ length: 10 }, (_, n) => runtime.turn({ sessionId: `session ${n}` }));
 let made = 0;
 let ended = 0;
+let reports = 0;
 const begunAt = performance.now();
 
 function callOnce(): void {
@@ -30,8 +31,9 @@ function callOnce(): void {
   else
     void turn.call(call).then(() => {
       ended++;
+      if (name === 'report') reports++;
       if (ended % 100 === 0)
-        console.log(JSON.stringify({ ended, seconds: (performance.now() - begunAt) / 1_000 }));
+        console.log(JSON.stringify({ ended, reports, seconds: (performance.now() - begunAt) / 1_000 }));
     });
 }
 

@@ -112,6 +112,18 @@ const broken: readonly Broken[] = [
     remedy: /^chmod 600 .*\.tokens$/,
   },
   {
+    name: 'a file of sign-ins that others can read',
+    breaks: () => {
+      const path = copy();
+      writeFileSync(`${path}.sign-ins`, '{}');
+      chmodSync(`${path}.sign-ins`, 0o644);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^chmod 600 .*\.sign-ins$/,
+  },
+  {
     name: 'a folder that others can write',
     breaks: () => {
       const path = copy();

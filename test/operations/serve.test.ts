@@ -80,7 +80,11 @@ describe('quittance serve as a service', () => {
       'one.yaml',
       `ledger: one.db\nport: 0\nruntime: ${runtime}\nlog: json\nlog_level: debug\ndrain_delay: 2s\nstop_timeout: 60s\n`,
     );
-    const { child, lines, out, url } = await start(config, { QUITTANCE_STOP_TIMEOUT: '' });
+    const { child, lines, out, url } = await start(config, {
+      QUITTANCE_STOP_TIMEOUT: '',
+      QUITTANCE_PUBLC_URL: 'https://x.test',
+      QUITTANCE_SLACK_ADDRESS: 'https://y.test',
+    });
     const bearer = await token(join(folder, 'one.db'));
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ready' });
     expect((await ask(url, bearer, 'held', 'delete_all', {})).status).toBeLessThan(300);
@@ -95,6 +99,9 @@ describe('quittance serve as a service', () => {
     // While it drains it still serves.
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(await once(child, 'close')).toEqual([143, null]);
+    expect(lines.filter(({ event }) => event === 'settings.unknown')).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('Did you mean QUITTANCE_PUBLIC_URL?') as string },
+    ]);
     expect(lines.map(({ event }) => event)).toEqual(
       expect.arrayContaining(['http.request', 'server.stopping', 'server.stopped']),
     );

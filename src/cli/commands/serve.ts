@@ -30,6 +30,7 @@ import { stopServer } from '../serve/stop-server.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
+import { unknownVariables } from '../settings/unknown-variables.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
@@ -166,7 +167,7 @@ async function start({ options, context, log, ...more }: Start): Promise<HttpSer
 async function announce(
   server: HttpServer,
   given: Given,
-  { out }: Context,
+  { out, env }: Context,
   ledgerUrl: string,
   log: ServerLog,
 ): Promise<void> {
@@ -185,6 +186,14 @@ async function announce(
       : `Serving ${showLedgerUrl(ledgerUrl)}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
     { url: server.url },
   );
+  // Others may belong to the files that the settings name. A variable that nearly has the name of a setting does not.
+  for (const { name, nearest } of unknownVariables(env))
+    if (nearest !== undefined)
+      await log.write(
+        'warn',
+        'settings.unknown',
+        `The variable ${name} has no effect. Did you mean ${nearest}?`,
+      );
   if (isOpen(given))
     await log.write(
       'warn',

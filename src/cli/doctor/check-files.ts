@@ -53,6 +53,7 @@ function* checkRights(path: string): Generator<Finding> {
     { name: '', what: 'ledger', secret: true },
     { name: '.key', what: 'seal key', secret: true },
     { name: '.tokens', what: 'token file', secret: true },
+    { name: '.sign-ins', what: 'file of sign-ins', secret: true },
     { name: '.read', what: 'file of the read tables', secret: true },
     { name: '.spill', what: 'spill folder', secret: false },
   ];
@@ -63,7 +64,7 @@ function* checkRights(path: string): Generator<Finding> {
     found++;
     yield problem('permissions', bad.message, bad.remedy);
   }
-  if (found === 0) yield fine('permissions', 'ledger, key and tokens are private');
+  if (found === 0) yield fine('permissions', 'ledger, key, tokens and sign-ins are private');
 }
 
 function refusalOf(

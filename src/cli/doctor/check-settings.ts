@@ -1,5 +1,4 @@
 import { existsSync, statSync } from 'node:fs';
-import { nearestNames } from '../../base/nearest.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { findGivenSealKey } from '../../store/seal-key.ts';
 import type { Context, Given } from '../command.ts';
@@ -8,26 +7,12 @@ import { configVariable, layerOptions } from '../settings/layered-options.ts';
 import { tryConfigFile } from '../settings/read-config-file.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import { settingVariable } from '../settings/setting.ts';
-import { signInSecretVariable } from '../settings/sign-in-settings.ts';
+import { unknownVariables } from '../settings/unknown-variables.ts';
 import type { Environment } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
 import { checkServe, checkSignIn } from './check-serve.ts';
 import { fine, problem, warning } from './finding.ts';
-
-/** Variables of ours that are not settings of the server. */
-const otherVariables = [
-  configVariable,
-  'QUITTANCE_SEAL_KEY',
-  'QUITTANCE_SEAL_KEY_FILE',
-  'QUITTANCE_SEAL_KEY_COMMAND',
-  'QUITTANCE_TOKEN',
-  'QUITTANCE_MCP_URL',
-  'QUITTANCE_SERVER',
-  'QUITTANCE_CREDENTIALS',
-  signInSecretVariable,
-];
-const freePrefixes = ['QUITTANCE_TEST_', 'QUITTANCE_INPUT_', 'QUITTANCE_MCP_'];
 
 /** The settings with the values of the file and the environment; undefined if they cannot be read. */
 export type CheckedSettings = { readonly findings: readonly Finding[]; readonly given: Given | undefined };
@@ -55,17 +40,12 @@ export async function checkSettings(
 }
 
 function* checkVariables(env: Environment): Generator<Finding> {
-  const known = [...Object.keys(serveSettings).map(settingVariable), ...otherVariables];
-  for (const name of Object.keys(env)) {
-    if (!name.startsWith('QUITTANCE_') || known.includes(name)) continue;
-    if (freePrefixes.some((prefix) => name.startsWith(prefix))) continue;
-    const [nearest] = nearestNames(name, known, 1);
+  for (const { name, nearest } of unknownVariables(env))
     yield warning(
       'environment',
       `The variable ${name} has no effect: there is no such setting.`,
       nearest === undefined ? `Remove it: unset ${name}` : `Rename it to ${nearest}, or unset ${name}`,
     );
-  }
 }
 
 function* checkKeys(env: Environment): Generator<Finding> {
