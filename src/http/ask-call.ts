@@ -49,18 +49,23 @@ export async function askCall(
   // Noted before anything else, because it tells two simultaneous requests apart.
   if (!isKnown && isSame === undefined) askedCalls.note(sessionId, call.id, digest);
   const ref = { sessionId, callId: call.id };
-  return watch(service, ref, { signal, waitMs: asked.waitMs ?? 0, asking }, async (found) => {
-    const { answer } = asking;
-    const isJoined = isSame === true || answer?.type === 'pending';
-    if (answer !== undefined && answer.type !== 'pending') return toCallAnswer(ref, answer);
-    if (found === undefined || found.toolName !== call.name) return undefined;
-    const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
-    if (isJoined) askedCalls.note(sessionId, call.id, digest);
-    if (isOurs) return takeUp(service, actor, asked, found);
-    // Requested before this server started, or from another server: the ledger has the arguments.
-    if (found.settled !== undefined || !isHandoff(found)) return undefined;
-    return takeUp(service, actor, asked, found, digest);
-  });
+  return watch(
+    service,
+    ref,
+    { signal, waitMs: asked.waitMs ?? 0, asking, toolName: call.name },
+    async (found) => {
+      const { answer } = asking;
+      const isJoined = isSame === true || answer?.type === 'pending';
+      if (answer !== undefined && answer.type !== 'pending') return toCallAnswer(ref, answer);
+      if (found === undefined || found.toolName !== call.name) return undefined;
+      const isOurs = isJoined || (!isKnown && isSame === undefined && found.turnId === turn.turnId);
+      if (isJoined) askedCalls.note(sessionId, call.id, digest);
+      if (isOurs) return takeUp(service, actor, asked, found);
+      // Requested before this server started, or from another server: the ledger has the arguments.
+      if (found.settled !== undefined || !isHandoff(found)) return undefined;
+      return takeUp(service, actor, asked, found, digest);
+    },
+  );
 }
 
 /** The state of a call that was not requested with POST /v1/calls. */
@@ -71,6 +76,14 @@ export const followCall = (
   waitMs: number,
 ): Promise<CallAnswer> => watch(service, ref, { signal, waitMs }, (call) => Promise.resolve(standing(call)));
 
+type Watching = {
+  readonly signal: AbortSignal;
+  readonly waitMs: number;
+  readonly asking?: Asking<unknown>;
+  /** Known before the call is stored: a read is stored when it ends. */
+  readonly toolName?: string;
+};
+
 /**
  * Reads the call after each change until its state is final or the time is up. `asking` may answer first; if it fails,
  * this fails too.
@@ -78,7 +91,7 @@ export const followCall = (
 async function watch(
   { ledger }: Service,
   { sessionId, callId }: Ref,
-  { signal, waitMs, asking }: { signal: AbortSignal; waitMs: number; asking?: Asking<unknown> },
+  { signal, waitMs, asking, toolName }: Watching,
   look: (call: Call | undefined) => Promise<CallAnswer | undefined>,
 ): Promise<CallAnswer> {
   const startedAt = performance.now();
@@ -93,7 +106,7 @@ async function watch(
     const leftMs =
       startedAt + (answer === undefined ? Math.max(waitMs, settleMs) : waitMs) - performance.now();
     if (!isInterim) return answer;
-    if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call);
+    if (leftMs <= 0 || signal.aborted) return answer ?? running(sessionId, callId, call, toolName);
     const waitsFor = (waiting: AbortSignal): readonly Promise<void>[] => [
       ...(asking === undefined || wasAnswered ? [] : [asking.whenAnswered(waiting)]),
       stored === undefined
@@ -182,10 +195,10 @@ const toCallAnswer = ({ sessionId, callId }: Ref, outcome: ToolOutcome, content?
   isError: outcomeIsError(outcome),
 });
 
-const running = (sessionId: string, callId: string, call: Call | undefined): CallAnswer => ({
+const running = (sessionId: string, callId: string, call: Call | undefined, asked = ''): CallAnswer => ({
   decision: 'running',
   sessionId,
   callId,
-  toolName: call?.toolName ?? '',
+  toolName: call?.toolName ?? asked,
   worker: call && takenBy(call)?.worker,
 });
