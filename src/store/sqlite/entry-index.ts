@@ -148,14 +148,17 @@ export class EntryIndex {
   /** Writes the tail of a session to the index, inside a transaction. */
   addTail(head: SessionHead, versionOf: (callId: string) => number): void {
     // In index order, so that each index page is touched once.
-    for (const [callId, positions] of [...head.tail].sort(byCall))
+    const tail = [...head.tail].sort(byCall);
+    // All versions first: one that must be read makes `requireComplete` count the index, without these rows.
+    const versions = tail.map(([callId]) => (callId === null ? null : versionOf(callId)));
+    for (const [index, [callId, positions]] of tail.entries())
       this.#insert.run(
         head.session,
         callId === null ? '' : toSqlText(callId), // stored call names are never empty
         positions[0] as number,
         positions.at(-1) as number,
         positions.join(),
-        callId === null ? null : versionOf(callId),
+        versions[index] ?? null,
       );
     const { order } = head;
     this.#ordered -= order?.length ?? 0;

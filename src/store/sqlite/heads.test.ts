@@ -6,6 +6,7 @@ import { makeEntries } from '../../../test/make-ledger.ts';
 import { openDatabase } from './database.ts';
 import type { IndexedEntry } from './tail-entry.ts';
 import { Heads } from './heads.ts';
+import { SampleCall } from '../../testing/sample-call.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import type { SqliteLedger } from './sqlite-ledger.ts';
 
@@ -114,6 +115,36 @@ test('entries that another connection indexed before they were read keep what is
     expect(heads.versionOf(head, 'unknown')).toBe(0);
   }
   database.close();
+  await ledger.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('a remark that another handle made about an indexed call does not keep the tail from the index', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));
+  const path = join(folder, 'ledger.db');
+  const old = new SampleCall('old');
+  const first = await openSqliteLedger(path, {}, { longestTail: 2 });
+  for (const entry of [old.begin(), old.end()]) await first.journal.append(entry);
+  await first.close();
+  // It writes to no index, so the remark stays in the tail.
+  const other = await openSqliteLedger(path, {}, { longestTail: 1_000 });
+  for (const entry of [new SampleCall('new').begin(), old.recall()]) await other.journal.append(entry);
+  // This handle has not used the session, and must read the version of the old call from the index.
+  const ledger = await openSqliteLedger(path, {}, { longestTail: 3 });
+  const elsewhere = new SampleCall('c', { sessionId: 'elsewhere' });
+  expect(await ledger.journal.append(elsewhere.begin())).toEqual({ status: 'appended', version: 1 });
+  const database = openDatabase(path);
+  const heads = new Heads(database, Number.POSITIVE_INFINITY).fresh();
+  const head = heads.find('session');
+  if (head === undefined) throw new Error('no session');
+  expect([heads.indexed, heads.versionOf(head, 'old'), heads.positionsOf(head, 'old')]).toEqual([
+    5,
+    2,
+    [1, 2, 4],
+  ]);
+  heads.endSnapshot();
+  database.close();
+  await other.close();
   await ledger.close();
   rmSync(folder, { recursive: true });
 });
