@@ -13,8 +13,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   if (process.env['QUITTANCE_TEST_POSTGRES'] !== undefined) return () => Promise.resolve();
   let server: Promise<TestPostgres> | undefined;
   const starter = createServer((socket) => {
-    // Loaded here because the package installs handlers of signals.
-    server ??= import('./start-postgres.ts').then(({ startPostgres }) => startPostgres());
+    server ??= start();
     server.then(
       ({ url }) => socket.end(url),
       (error: unknown) => socket.end(`failed: ${String(error)}`),
@@ -31,4 +30,14 @@ export default async function setup(): Promise<() => Promise<void>> {
     starter.close();
     await (await server)?.stop();
   };
+}
+
+/** Loads the package only now, because it installs handlers of signals. */
+async function start(): Promise<TestPostgres> {
+  const before = process.listeners('beforeExit');
+  const { startPostgres } = await import('./start-postgres.ts');
+  // The package would end the run with code 0, even if tests failed.
+  for (const listener of process.listeners('beforeExit'))
+    if (!before.includes(listener)) process.off('beforeExit', listener);
+  return startPostgres();
 }
