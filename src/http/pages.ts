@@ -14,7 +14,8 @@ export const page = (title: string, body: string): string => `<!doctype html>
 <title>${title}</title>
 <link rel="stylesheet" href="/quittance-page.css">
 </head>
-<body><main>${body}</main></body>
+<body><main><p class="brand">Quittance</p>
+${body}</main></body>
 </html>
 `;
 
@@ -32,6 +33,8 @@ export const pageStyle = `:root {
 }
 body { margin: 0; display: grid; grid-template-columns: minmax(0, 36rem); place-content: start center; min-height: 100vh; padding: 10vh 1rem; box-sizing: border-box; background: var(--surface); color: var(--text); }
 h1 { font-size: 1.4rem; }
+.brand { display: flex; align-items: center; gap: 0.5rem; margin-block-end: 2rem; font-weight: 700; }
+.brand::before { content: '✓'; content: '✓' / ''; display: grid; place-items: center; width: 1.5rem; height: 1.5rem; border-radius: 6px; background: var(--accent); color: var(--on-accent); }
 h2 { font-size: 1.1rem; overflow-wrap: anywhere; }
 h3 { margin-block-end: 0.25rem; font-size: 0.9rem; color: var(--muted); }
 p { overflow-wrap: anywhere; }

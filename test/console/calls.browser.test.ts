@@ -435,6 +435,17 @@ test('an unreachable server is reported once, and no longer when it answers agai
   await page.context().close();
 });
 
+test('a page that is disconnected is not marked as live, even if its stream has not ended', async () => {
+  const { page, goTo } = await stage.visit();
+  await goTo('/calls');
+  await expect.poll(() => page.locator('.tail').innerText()).toBe('Live');
+  // Requests fail, and the open stream stays open.
+  await page.context().setOffline(true);
+  await page.getByRole('alert').first().waitFor();
+  expect(await page.locator('.tail').innerText()).toBe('Reconnecting');
+  await page.context().close();
+});
+
 test('every column is visible on a small laptop', async () => {
   const { page, goTo } = await stage.visit({ viewport: { width: 1280, height: 800 } });
   await goTo('/calls');

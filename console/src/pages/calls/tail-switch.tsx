@@ -1,4 +1,6 @@
 import type { ReactNode } from 'react';
+import { useContext } from 'react';
+import { OfflineContext } from '../../api/offline.ts';
 import type { FeedStatus } from '../../api/use-feed.ts';
 import { Icon } from '../../ui/icon.tsx';
 
@@ -11,7 +13,9 @@ type Props = {
 
 /** State of the live tail, and the button that pauses it. */
 export function TailSwitch({ status, isPaused, arrived, onToggle }: Props): ReactNode {
-  const { word, tone } = describe(status, isPaused, arrived);
+  // The stream may not have noticed yet that the server is gone.
+  const isOffline = useContext(OfflineContext);
+  const { word, tone } = describe(isOffline ? 'reconnecting' : status, isPaused, arrived);
   return (
     <>
       <span className="badge tail" data-tone={tone} role="status">
