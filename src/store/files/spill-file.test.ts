@@ -45,6 +45,29 @@ test('a spilled entry is read back completely, by its owner and by a process tha
   expect(other.read(() => false)).toEqual([]);
 });
 
+test('entries that are added, dropped or changed after a read are found by the next one', () => {
+  const spill = open(owner(1));
+  const found = (): readonly (string | undefined)[] =>
+    spill.read(() => false).flatMap(({ entries }) => entries.map(({ callId }) => callId));
+  const add = (callId: string): boolean => spill.add(new SampleCall(callId).begin());
+  add('a');
+  expect(found()).toEqual(['a']);
+  for (const callId of ['b', 'c']) add(callId);
+  expect([found(), found()]).toEqual([
+    ['a', 'b', 'c'],
+    ['a', 'b', 'c'],
+  ]);
+  const path = join(folder, owner(1));
+  const bytes = readFileSync(path);
+  bytes[bytes.indexOf(String.raw`"b\"`) + 1] = 'x'.charCodeAt(0);
+  writeFileSync(path, bytes);
+  expect(found()).toEqual(['a', 'c']);
+  expect(spill.drop(owner(1))).toBe(true);
+  expect(found()).toEqual([]);
+  add('d');
+  expect(found()).toEqual(['d']);
+});
+
 test('an entry that moves a cursor is not spilled: the next reader emits it again', () => {
   const spill = open(owner(1));
   const cursor = { name: 'audit', holder: 'h', from: 0, to: 1 };

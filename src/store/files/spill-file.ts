@@ -26,7 +26,7 @@ import { findReplaced, identifyFile } from './file-identity.ts';
 import { FolderStamps } from './folder-stamps.ts';
 import { ownerPattern } from './owner-id.ts';
 import type { SpillOwner } from './spill-lines.ts';
-import { isAbsent, readSpillLines, writeSpillLine } from './spill-lines.ts';
+import { isAbsent, readSpillLines, SpillReader, writeSpillLine } from './spill-lines.ts';
 import { removeIfPossible, syncFolder, writeAll } from './write-all.ts';
 
 type OpenSpill = { readonly descriptor: number; readonly identity: FileIdentity };
@@ -36,6 +36,7 @@ export class SpillFile {
   readonly #bytes: number;
   readonly #salt: () => string;
   readonly #stamps: FolderStamps;
+  readonly #reader: SpillReader;
   #file: OpenSpill | undefined;
   #used = 0;
   #lastEntryId: string | undefined;
@@ -48,6 +49,7 @@ export class SpillFile {
     this.#bytes = bytes;
     this.#salt = salt;
     this.#stamps = new FolderStamps([this.#path]);
+    this.#reader = new SpillReader(place.ledgerId);
     this.#prepare();
   }
 
@@ -95,10 +97,10 @@ export class SpillFile {
 
   /** The spills of this owner, and of owners that are dead according to `isGone`. */
   read(isGone: (ownerId: string) => boolean): Spilled[] {
-    const { folder, ownerId: ownId, ledgerId } = this.#place;
+    const { folder, ownerId: ownId } = this.#place;
     return listFolder(folder)
       .filter((ownerId) => ownerPattern.test(ownerId) && (ownerId === ownId || isGone(ownerId)))
-      .map((ownerId) => ({ ownerId, entries: readSpillLines(join(folder, ownerId), ledgerId).entries }))
+      .map((ownerId) => ({ ownerId, entries: this.#reader.read(join(folder, ownerId)).entries }))
       .filter(({ entries }) => entries.length > 0);
   }
 
@@ -138,6 +140,7 @@ export class SpillFile {
   /** Unreadable lines stay on disk under another name, for a person to inspect. */
   #dropOf(ownerId: string): void {
     const path = join(this.#place.folder, ownerId);
+    this.#reader.forget(path);
     switch (readSpillLines(path, this.#place.ledgerId).rest) {
       case 'nothing':
         // If it stayed, it would be appended again and refused as a copy.

@@ -15,21 +15,55 @@ export type SpillLines = {
 };
 
 /** Reads every complete line. A broken line at the end was torn by a crash; one before a complete line is damage. */
-export function readSpillLines(path: string, ledgerId: string): SpillLines {
-  const entries: Entry[] = [];
-  let broken = false;
-  let rest: SpillLines['rest'] = 'nothing';
-  for (const line of readText(path).split('\n')) {
-    const spilled = parseLine(line);
-    if (spilled === undefined) {
-      broken ||= line.replaceAll('\0', '') !== '';
-      continue;
-    }
-    if (broken) rest = 'damaged';
-    if (spilled.of !== undefined && spilled.of !== ledgerId) rest = 'of_another_ledger';
-    else entries.push(spilled.entry);
+export const readSpillLines = (path: string, ledgerId: string): SpillLines =>
+  new SpillReader(ledgerId).read(path);
+
+type ReadText = SpillLines & { readonly text: string; readonly endsBroken: boolean };
+const nothing: ReadText = { text: '', entries: [], rest: 'nothing', endsBroken: false };
+
+/**
+ * Reads spill files again and again, and parses only what was added. While the ledger fails, each new call looks here for
+ * its outcome.
+ */
+export class SpillReader {
+  readonly #ledgerId: string;
+  readonly #known = new Map<string, ReadText>();
+
+  constructor(ledgerId: string) {
+    this.#ledgerId = ledgerId;
   }
-  return { entries, rest };
+
+  read(path: string): SpillLines {
+    const text = readText(path);
+    const known = this.#known.get(path) ?? nothing;
+    if (text === known.text) return known;
+    const read = this.#continue(text.startsWith(known.text) ? known : nothing, text);
+    // Only whole lines can be continued.
+    if (text.endsWith('\n')) this.#known.set(path, read);
+    else this.#known.delete(path);
+    return read;
+  }
+
+  /** The file is gone. */
+  forget(path: string): void {
+    this.#known.delete(path);
+  }
+
+  #continue(known: ReadText, text: string): ReadText {
+    const entries = [...known.entries];
+    let { rest, endsBroken } = known;
+    for (const line of text.slice(known.text.length).split('\n')) {
+      const spilled = parseLine(line);
+      if (spilled === undefined) {
+        endsBroken ||= line.replaceAll('\0', '') !== '';
+        continue;
+      }
+      if (endsBroken) rest = 'damaged';
+      if (spilled.of !== undefined && spilled.of !== this.#ledgerId) rest = 'of_another_ledger';
+      else entries.push(spilled.entry);
+    }
+    return { text, entries, rest, endsBroken };
+  }
 }
 
 /** The text of a spill without the blank rest of its file, which is usually almost all of it. */
