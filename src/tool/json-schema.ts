@@ -15,7 +15,12 @@ import { cutText } from '../base/cut-text.ts';
 import { valueAt } from './json-edit.ts';
 import { jsonTypeOf } from './json-type.ts';
 import { ownValue } from './own-value.ts';
-import { refuseUnclearSchema, uncheckedFormats, withoutEmptyEnums } from './refuse-unclear-schema.ts';
+import {
+  refuseUnclearSchema,
+  uncheckedFormats,
+  UnclearKeyword,
+  withoutEmptyEnums,
+} from './refuse-unclear-schema.ts';
 import type { SchemaIssue } from './schema-issue.ts';
 import { mostIssues, toJsonPath } from './schema-issue.ts';
 
@@ -130,7 +135,11 @@ function findDialect(schema: JsonObject | boolean): Dialect {
   const found = dialects.find((each) => uri === undefined || (typeof uri === 'string' && each.uri.test(uri)));
   if (found !== undefined) return found;
   const known = dialects.map(({ name }) => name).join(', ');
-  throw new Error(`$schema is ${cutText(JSON.stringify(uri), 100)}. Expected nothing or one of: ${known}.`);
+  throw new UnclearKeyword(
+    `$schema is ${cutText(JSON.stringify(uri), 100)}. Expected nothing or one of: ${known}.`,
+    schema as JsonObject, // it has the keyword
+    '$schema',
+  );
 }
 
 /** Checks the schema by the draft's own schema, and for parts that Ajv would ignore silently. */
@@ -141,7 +150,9 @@ function refuseBroken(schema: JsonObject | boolean, { name, judge }: Dialect): v
     const said = (ajv.errors ?? [])
       .slice(0, 3)
       .map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-    throw new Error(`It is not valid JSON Schema ${name}: ${[...new Set(said)].join('; ')}.`);
+    const message = `It is not valid JSON Schema ${name}: ${[...new Set(said)].join('; ')}.`;
+    const [first] = ajv.errors ?? [];
+    throw (first && unclearAt(schema, stepsOf(first, schema), message)) ?? new Error(message);
   }
   const rest: JsonValue[] = [schema];
   for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
@@ -154,12 +165,33 @@ function refuseBroken(schema: JsonObject | boolean, { name, judge }: Dialect): v
   }
 }
 
-function toIssue({ instancePath, keyword, params, message }: ErrorObject, root: unknown): SchemaIssue {
+const stepsOf = (
+  { instancePath }: Pick<ErrorObject, 'instancePath'>,
+  root: unknown,
+  ...more: unknown[]
+): SchemaIssue['path'] => {
   const steps = instancePath
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const at = (...more: unknown[]): SchemaIssue['path'] => toJsonPath([...steps, ...more], root);
+  return toJsonPath([...steps, ...more], root);
+};
+
+/** The innermost keyword on the way to the problem. */
+function unclearAt(
+  schema: JsonObject | boolean,
+  steps: SchemaIssue['path'],
+  message: string,
+): UnclearKeyword | undefined {
+  for (let length = steps.length; length > 0; length--) {
+    const node = valueAt(schema, steps.slice(0, length - 1));
+    if (isJsonObject(node)) return new UnclearKeyword(message, node, String(steps[length - 1]));
+  }
+  return undefined;
+}
+
+function toIssue({ instancePath, keyword, params, message }: ErrorObject, root: unknown): SchemaIssue {
+  const at = (...more: unknown[]): SchemaIssue['path'] => stepsOf({ instancePath }, root, ...more);
   const facts: { readonly [name: string]: unknown } = params;
   switch (keyword) {
     case 'required':

@@ -48,14 +48,26 @@ const harmless = new Set(
     .split(' '),
 );
 
+/** A problem with one keyword of a schema. Without the keyword, the rest can be checked. */
+export class UnclearKeyword extends Error {
+  readonly node: JsonObject;
+  readonly key: string;
+
+  constructor(message: string, node: JsonObject, key: string) {
+    super(message);
+    this.node = node;
+    this.key = key;
+  }
+}
+
 /** Throws an error whose message names the problem. `formats` are the supported ones. */
 export function refuseUnclearSchema(schema: JsonObject | boolean, formats: ReadonlySet<string>): void {
   const nodes = [...walkSchema(schema, '#')];
   for (const { node, at } of nodes) {
-    for (const key of Object.keys(node)) refuseMisspelt(key, at);
+    for (const key of Object.keys(node)) refuseMisspelt(node, key, at);
     const format = ownValue(node, 'format');
     if (typeof format === 'string' && !formats.has(format))
-      throw new Error(unknownFormat(format, at, formats));
+      throw new UnclearKeyword(unknownFormat(format, at, formats), node, 'format');
     refuseMisjudged(node, at);
   }
   refuseEndless(schema, nodes);
@@ -66,7 +78,7 @@ type Placed = { readonly node: JsonObject; readonly at: string };
 /**
  * Every schema inside a schema. Names of properties and values of enum, const, default and the like are not schemas.
  */
-function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
+export function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   if (!isJsonObject(schema)) return;
   yield { node: schema, at };
   for (const [key, value] of Object.entries(schema)) {
@@ -80,15 +92,17 @@ function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   }
 }
 
-function refuseMisspelt(key: string, at: string): void {
+function refuseMisspelt(node: JsonObject, key: string, at: string): void {
   if (judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key)) return;
   const plain = key.replaceAll(/[_-]/g, '');
   const near = [...judging].filter((known) => isSlipOf(plain, known, known.length > 5 ? 2 : 1));
   const [meant] = nearestNames(plain, near, 1);
   if (meant !== undefined)
-    throw new Error(
+    throw new UnclearKeyword(
       `It has the keyword ${quote(key)} at ${at}, which does not exist. Did you mean ${quote(meant)}? ` +
         'Start your own annotations with "x-".',
+      node,
+      key,
     );
 }
 
@@ -105,15 +119,17 @@ function unknownFormat(format: string, at: string, formats: ReadonlySet<string>)
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
 
 function refuseMisjudged(node: JsonObject, at: string): void {
+  const refuse = (key: string, message: string): UnclearKeyword => new UnclearKeyword(message, node, key);
   if (Object.hasOwn(node, '$dynamicRef'))
-    throw new Error(`It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
+    throw refuse('$dynamicRef', `It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
   if (Object.hasOwn(node, '$recursiveRef') && node['$recursiveAnchor'] !== undefined)
-    throw new Error(`It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
+    throw refuse('$recursiveRef', `It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
   const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
   if (unevaluated.length === 0) return;
   const siblings = inPlace.filter((key) => Object.hasOwn(node, key));
   if (unevaluated.includes('unevaluatedItems') && siblings.length > 0)
-    throw new Error(
+    throw refuse(
+      'unevaluatedItems',
       `It has "unevaluatedItems" next to ${quote(siblings[0] ?? '')} at ${at}, which is not supported. ` +
         'Use "items" and "prefixItems".',
     );
@@ -122,7 +138,8 @@ function refuseMisjudged(node: JsonObject, at: string): void {
       Object.hasOwn(inner.node, 'if') &&
       !(Object.hasOwn(inner.node, 'then') && Object.hasOwn(inner.node, 'else'))
     )
-      throw new Error(
+      throw refuse(
+        'unevaluatedProperties',
         `It has "unevaluatedProperties" at ${at} and an "if" without both "then" and "else" at ` +
           `${inner.at}, which is not supported. Add the missing one.`,
       );

@@ -346,6 +346,6 @@ test('two calls with the same value of the key argument are one effect', async (
 
 test('a schema that cannot be compiled is refused when the tool is made', async () => {
   await expect(
-    callOnce({}, { listed: { inputSchema: { type: 'object', requierd: ['a'] } } }),
+    callOnce({}, { listed: { inputSchema: { type: 'object', $ref: '#/nowhere' } } }),
   ).rejects.toThrow('input schema');
 });

@@ -5,14 +5,15 @@ import type { AnyTool } from '../../tool/define-tool.ts';
 import { buildTool } from '../../tool/define-tool.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import { ownValue } from '../../tool/own-value.ts';
-import type { CompiledSchema } from '../../tool/schema.ts';
-import { compileSchema } from '../../tool/schema.ts';
+import type { SchemaCheck } from '../../tool/schema.ts';
 import type { StandardSchema } from '../../tool/standard-schema.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import type { ToolTraits } from '../../tool/tool-spec.ts';
 import { toCallError } from './call-error.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { inputSchemaOf } from './listed-tool.ts';
+import type { ListedSchema } from './listed-schema.ts';
+import { readListedSchema } from './listed-schema.ts';
 import type { ResultShape } from './read-call-tool-result.ts';
 import { readCallToolResult } from './read-call-tool-result.ts';
 
@@ -58,7 +59,7 @@ export function toolFromListed(listed: ListedTool, options: ListedToolOptions): 
     ...(keyArgument !== undefined && { idempotencyKey: (args: unknown) => keyFrom(args, keyArgument) }),
     ...definedOnly(traits),
     name,
-    input: inputSchemaOf(listed),
+    input: toInput(readListedSchema(inputSchemaOf(listed), { what: 'input', tool: name })),
     ...(outputSchema !== undefined && { output: outputSchema }),
     async run(args, context) {
       let result: unknown;
@@ -92,32 +93,48 @@ function titleOf({ title, annotations }: ListedTool): string | undefined {
 const definedOnly = <Given extends object>(given: Given): Partial<Given> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Given>; // fewer keys
 
+/** A plain JSON Schema unless its check needs a limit of time. */
+const toInput = ({ schema, isSlow, check }: ListedSchema): JsonObject | StandardSchema =>
+  isSlow ? toStandard(schema, async (value) => toStandardResult(await check(value), value)) : schema;
+
 /** The listed schema, about the structured content wherever the output has it. */
 function outputSchemaOf(listed: ListedTool, tool: string, shape: ResultShape): unknown {
   const { outputSchema } = listed;
   if (!isJsonObject(outputSchema)) return undefined;
-  if (shape === 'value') return outputSchema;
-  const compiled = compileSchema(outputSchema, { what: 'output', tool });
-  return {
+  const read = readListedSchema(outputSchema, { what: 'output', tool });
+  if (shape === 'value') return toInput(read);
+  return toStandard(outputSchema, (output) => checkStructured(read, output));
+}
+
+type StandardResult =
+  | { readonly value: unknown }
+  | { readonly issues: readonly { readonly message: string; readonly path?: readonly PropertyKey[] }[] };
+
+const toStandard = (
+  schema: JsonObject,
+  validate: (value: unknown) => Promise<StandardResult>,
+): StandardSchema =>
+  ({
     '~standard': {
       version: 1,
       vendor: 'mcp',
-      validate: (output: unknown) => checkStructured(compiled, output),
-      jsonSchema: { input: () => outputSchema, output: () => outputSchema },
+      validate,
+      jsonSchema: { input: () => schema, output: () => schema },
     },
-  } as StandardSchema;
-}
+  }) as StandardSchema;
 
-async function checkStructured(
-  schema: CompiledSchema,
-  output: unknown,
-): Promise<{ value: unknown } | { issues: readonly { message: string; path?: readonly PropertyKey[] }[] }> {
+const toStandardResult = (
+  checked: SchemaCheck,
+  value: unknown,
+  under: readonly string[] = [],
+): StandardResult =>
+  checked.ok
+    ? { value }
+    : { issues: checked.issues.map(({ message, path }) => ({ message, path: [...under, ...path] })) };
+
+async function checkStructured(schema: ListedSchema, output: unknown): Promise<StandardResult> {
   const structured = isJsonObject(output) ? ownValue(output, 'structuredContent') : undefined;
   if (structured === undefined)
     return { issues: [{ message: 'the structured content is missing', path: ['structuredContent'] }] };
-  const checked = await schema.check(structured);
-  if (checked.ok) return { value: output };
-  return {
-    issues: checked.issues.map(({ message, path }) => ({ message, path: ['structuredContent', ...path] })),
-  };
+  return toStandardResult(await schema.check(structured), output, ['structuredContent']);
 }
