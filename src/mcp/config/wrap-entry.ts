@@ -53,6 +53,9 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
     return { status: 'wrapped', change };
   };
   if (env !== undefined && !isTable(env)) return left('its "env" is not an object');
+  // One client uses the command, another the address, which would go past the gateway.
+  if (command !== undefined && entry['url'] !== undefined)
+    return left('it has both a "command" and a "url"; remove one of them');
   if (typeof command === 'string') {
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
       return left('its "args" are not a list of texts');
@@ -85,8 +88,7 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   const secrets = Object.entries(headers).map(
     ([header, value], index) => [header, headerVariable(index), value] as const,
   );
-  // A query, a password or a variable in a URL may be a secret, and other users can list the arguments of a process.
-  const isSecret = /[?@]|\$\{/.test(url);
+  const isSecret = mayHoldSecret(url);
   const variables = {
     ...env,
     ...Object.fromEntries(secrets.map(([, variable, value]) => [variable, value])),
@@ -106,6 +108,17 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   if (passed.length > 0) change.set('env_vars', [...new Set(passed)]);
   return wrapped;
 }
+
+/**
+ * A query, a password, a variable or a long word in a path may be a secret, e.g. `https://example.com/s/NzQ1ZjkwYjEyMw/mcp`.
+ * Other users can list the arguments of a process.
+ */
+const mayHoldSecret = (url: string): boolean =>
+  /[?@#]|\$\{/.test(url) ||
+  url
+    .split('/')
+    .slice(3)
+    .some((word) => word.length >= 16);
 
 /** The change that turns a wrapped entry back, for an entry whose original text is not known. */
 export function unwrapEntry({ entry }: ServerRow, dialect: Dialect): EntryChange | undefined {

@@ -73,8 +73,9 @@ describe.each(clientFiles)('$client', ({ name, text }) => {
   });
 });
 
-test('a URL with a query, a password or a variable moves into the environment', () => {
+test('a URL with a query, a password, a variable or a long word moves into the environment', () => {
   const urls = [
+    `https://a.b/s/${secret}/mcp`,
     `https://a.b/mcp?key=${secret}`,
     `https://u:${secret}@a.b/mcp`,
     'https://a.b/${input:key}/mcp',
@@ -149,6 +150,7 @@ describe('left alone, with a reason:', () => {
     [{ url: 'https://a.b', env: { A: 1 } }, 'its "env" is not an object of texts'],
     [{ command: 'x', env: { '--observe': '1' } }, 'a name in its "env" starts with "-"'],
     [{ command: 'x', sandboxEnabled: true }, 'its client runs it in a sandbox'],
+    [{ command: 'x', url: 'https://a.b' }, 'it has both a "command" and a "url"; remove one of them'],
     [{ note: 'nothing' }, 'it has neither a "command" nor a "url"'],
   ])('%j', (entry, reason) => {
     const text = JSON.stringify({ mcpServers: { a: entry } });
