@@ -34,6 +34,8 @@ export type Exchange = {
 
 export interface Connection {
   readonly era: Era;
+  /** The server has ended the session, probably because it was started again. */
+  readonly isForgotten?: boolean;
   /** The gateway itself ended it. */
   readonly isGivenUp: boolean;
   readonly facts: ServerFacts;
@@ -53,6 +55,19 @@ export type OpenWire = (
 /** The server does not speak this version of the protocol. */
 export class EraRefused extends Error {}
 
+/** The capability that a client needs to be asked this. */
+const neededFor: Readonly<Record<string, string>> = {
+  'sampling/createMessage': 'sampling',
+  'elicitation/create': 'elicitation',
+  'roots/list': 'roots',
+};
+
+/** May a server put this question to a client with these capabilities? */
+export function mayAsk(method: string, capabilities: Fields): boolean {
+  const needed = Object.hasOwn(neededFor, method) ? neededFor[method] : undefined;
+  return needed === undefined || capabilities[needed] !== undefined;
+}
+
 /** How long a server may take to start and to answer the first message. */
 const handshakeMs = 60_000;
 /** A legacy server may never answer a request before the handshake. */
@@ -71,6 +86,8 @@ export class LegacyConnection implements Connection {
   readonly #wire: Wire;
   readonly #inFlight: Set<Exchange>;
   isGivenUp = false;
+  isForgotten = false;
+  #isReleased = false;
 
   private constructor(wire: Wire, facts: ServerFacts, inFlight: Set<Exchange>) {
     this.#wire = wire;
@@ -78,19 +95,27 @@ export class LegacyConnection implements Connection {
     this.#inFlight = inFlight;
   }
 
-  /** Opens a session for a client with these capabilities. */
+  /**
+   * Opens a session for a client with these capabilities. Questions and notices of the server name no request. They are
+   * about the latest one. If several clients share the connection, they are about the only one, or about none.
+   */
   static async open(
     openWire: OpenWire,
-    client: { readonly info: Fields; readonly capabilities: Fields },
+    client: { readonly info: Fields; readonly capabilities: Fields; readonly isShared?: boolean },
     hooks: SessionHooks,
   ): Promise<LegacyConnection> {
     const inFlight = new Set<Exchange>();
     let opened: LegacyConnection | undefined;
-    const latest = (): Exchange | undefined => [...inFlight].at(-1);
+    const latest = (): Exchange | undefined =>
+      client.isShared === true && inFlight.size > 1 ? undefined : [...inFlight].at(-1);
     const wire = await openWire(
       'legacy',
       {
-        onRequest: (request) => latest()?.ask(request) ?? hooks.ask(request),
+        onRequest: (request) => {
+          if (request.method === 'ping') return Promise.resolve({});
+          if (!mayAsk(request.method, client.capabilities)) return refuseRequest();
+          return latest()?.ask(request) ?? hooks.ask(request);
+        },
         onNotice: (notice) => {
           const exchange = isAboutLists(notice.method) ? undefined : latest();
           if (exchange === undefined) hooks.onNotice(notice);
@@ -134,12 +159,14 @@ export class LegacyConnection implements Connection {
     } catch (error) {
       // The server has forgotten the session. It said so before it handled the request.
       if (statusOf(error) === 404) {
+        this.isForgotten = true;
         await this.close();
         throw new McpNotSent('The server has ended the session.', { cause: error });
       }
       throw error;
     } finally {
       this.#inFlight.delete(exchange);
+      if (this.#isReleased && this.isIdle) await this.close();
     }
   }
 
@@ -150,6 +177,12 @@ export class LegacyConnection implements Connection {
   close(): Promise<void> {
     this.isGivenUp = true;
     return this.#wire.close();
+  }
+
+  /** Its client is gone. It closes after the requests in flight, because their calls go on. */
+  async release(): Promise<void> {
+    this.#isReleased = true;
+    if (this.isIdle) await this.close();
   }
 }
 
@@ -190,7 +223,7 @@ export class ModernConnection implements Connection {
       {
         onRequest: refuseRequest,
         onNotice: (notice) => {
-          const exchange = isAboutLists(notice.method) ? undefined : [...inFlight].at(-1);
+          const exchange = isAboutLists(notice.method) ? undefined : onlyOne(inFlight, notice.method);
           if (exchange === undefined) hooks.onNotice(notice);
           else exchange.onNotice(notice);
         },
@@ -254,6 +287,14 @@ export class ModernConnection implements Connection {
     await this.#shared?.close();
   }
 }
+
+/** The request that a notice is about, if only one can be meant. A server logs for requests that ask for log lines. */
+function onlyOne(inFlight: ReadonlySet<Exchange>, method: string): Exchange | undefined {
+  const meant = [...inFlight].filter((each) => method !== 'notifications/message' || wantsLogs(each));
+  return meant.length === 1 ? meant[0] : undefined;
+}
+
+export const wantsLogs = ({ envelope }: Exchange): boolean => envelope?.[envelopeKeys.logLevel] !== undefined;
 
 const refuseRequest = (): Promise<Fields> =>
   Promise.reject(new ProtocolError(rpcCodes.methodNotFound, 'Method not found'));

@@ -4,10 +4,12 @@
  * relay and to the governed calls.
  */
 import type { ServerContext } from '@modelcontextprotocol/server';
-import { McpServer } from '@modelcontextprotocol/server';
+import { McpServer, SdkError, SdkErrorCode } from '@modelcontextprotocol/server';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller, ClientRequest } from './client-request.ts';
+import { toClientResult } from './client-result.ts';
 import type { Connection, Exchange } from './connection.ts';
+import { LegacyConnection } from './connection.ts';
 import type { Gateway } from './gateway.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { anyResult, envelopeKeys, toFields, textOf } from './relayed-request.ts';
@@ -89,7 +91,7 @@ export class Face {
       showTools: (upstream, listed, isWhole) => gateway.showTools(upstream, listed, isWhole, options.caller),
       knownTools: (upstream) =>
         gateway.catalog.list().flatMap(({ server, listed }) => (server === upstream.name ? [listed] : [])),
-      ownTools: gateway.ownTools(),
+      ownTools: () => gateway.ownTools(),
       owners: gateway.owners,
       openRequests: gateway.openRequests,
       log: gateway.log,
@@ -148,7 +150,7 @@ export class Face {
     this.#options.gateway.forget(this);
     for (const opening of this.#connections.values()) {
       const connection = await opening.catch(() => undefined);
-      if (connection?.era === 'legacy') await connection.close();
+      if (connection instanceof LegacyConnection) await connection.release();
     }
   }
 
@@ -174,7 +176,6 @@ export class Face {
     const uri = textOf(request.params?.['uri']);
     switch (request.method) {
       case 'logging/setLevel':
-        this.#logLevel = textOf(request.params?.['level']);
         return {};
       case 'resources/subscribe':
         if (uri !== undefined) await upstream.watch(uri);
@@ -192,7 +193,12 @@ export class Face {
     const known = this.#connections.get(upstream.name);
     const opening = (known ?? Promise.resolve(undefined))
       .catch(() => undefined)
-      .then((connection) => (connection?.isOpen === true ? connection : this.#open(upstream)));
+      .then(async (connection) => {
+        if (connection?.isOpen === true) return connection;
+        const opened = await this.#open(upstream);
+        if (known !== undefined) await this.#restore(upstream, opened);
+        return opened;
+      });
     this.#connections.set(upstream.name, opening);
     opening.catch(() => undefined);
     return opening;
@@ -207,6 +213,32 @@ export class Face {
     });
     if (this.#closed && connection.era === 'legacy') await connection.close();
     return connection;
+  }
+
+  /** A server that was started again does not know what the client subscribed to, or its log level. */
+  async #restore(upstream: Upstream, connection: Connection): Promise<void> {
+    if (connection.era === 'modern') return;
+    const { gateway, caller } = this.#options;
+    const among = gateway.upstreamsFor(caller);
+    const uris = [...this.#subscribed].filter(
+      (uri) => (gateway.owners.find(uri, among) ?? upstream) === upstream,
+    );
+    const requests: RelayedRequest[] = uris.map((uri) => ({
+      method: 'resources/subscribe',
+      params: { uri },
+    }));
+    if (this.#logLevel !== undefined && upstream.can('logging'))
+      requests.push({ method: 'logging/setLevel', params: { level: this.#logLevel } });
+    const exchange: Exchange = {
+      signal: this.#ending.signal,
+      capabilities: {},
+      envelope: undefined,
+      headers: undefined,
+      onProgress: undefined,
+      onNotice: (notice) => this.tell(notice),
+      ask: (request) => this.#askClient(request),
+    };
+    await Promise.allSettled(requests.map((request) => connection.send(request, exchange)));
   }
 
   /** Asks a legacy client outside of any request. */
@@ -226,8 +258,11 @@ export class Face {
     const uri = textOf(request.params?.['uri']) ?? '';
     if (request.method === 'resources/subscribe') this.#subscribed.add(uri);
     if (request.method === 'resources/unsubscribe') this.#subscribed.delete(uri);
-    if (request.method === 'tools/call')
-      return gateway.callTool(request.params ?? {}, client, (upstream) => this.sendTo(upstream));
+    if (request.method === 'logging/setLevel') this.#logLevel = textOf(request.params?.['level']);
+    if (request.method === 'tools/call') {
+      const sendTo = (upstream: Upstream): SendToServer => this.sendTo(upstream);
+      return toClientResult(await gateway.callTool(request.params ?? {}, client, sendTo), client.era);
+    }
     return (await gateway.handleOwn(request, client)) ?? this.#relay.handle(request, client);
   }
 
@@ -252,7 +287,8 @@ export class Face {
       headers: request === undefined ? undefined : paramHeaders(request.headers),
       inputResponses: mcpReq.inputResponses,
       requestState: mcpReq.requestState<string>(),
-      signal: mcpReq.signal,
+      // Over HTTP, a modern client cancels a request by closing its stream.
+      signal: request === undefined ? cancellationOf(mcpReq.signal) : mcpReq.signal,
       notify: (notice) => {
         if (isWanted(notice.method)) void mcpReq.notify(toSdk(notice)).catch(() => undefined);
       },
@@ -262,6 +298,18 @@ export class Face {
         }),
     };
   }
+}
+
+/** Aborted when the client cancels. A client that is gone has not cancelled: its call goes on. */
+function cancellationOf(signal: AbortSignal): AbortSignal {
+  const cancelled = new AbortController();
+  const listen = (): void => {
+    const { reason } = signal as { reason: unknown };
+    if (!(reason instanceof SdkError) || reason.code !== SdkErrorCode.ConnectionClosed)
+      cancelled.abort(reason);
+  };
+  signal.addEventListener('abort', listen, { once: true });
+  return cancelled.signal;
 }
 
 const toRelayed = ({ method, params }: { method: string; params?: unknown }): RelayedRequest =>

@@ -1,5 +1,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Exchange } from './connection.ts';
+import type { SendToServer } from './open-call.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 
@@ -36,5 +38,28 @@ export async function followTask(
         throw new Error('The task was cancelled. It may have taken effect.');
       default:
     }
+  }
+}
+
+/**
+ * The result of a task of a legacy server. The request for it lasts as long as the task. A call that is cancelled
+ * cancels the task too.
+ */
+export async function awaitLegacyTask(
+  { taskId }: Fields,
+  send: SendToServer,
+  exchange: Exchange,
+): Promise<Fields> {
+  if (typeof taskId !== 'string') throw new Error('The server made a task without an id.');
+  const params = { taskId };
+  try {
+    return await send({ method: 'tasks/result', params }, { ...exchange, headers: undefined });
+  } catch (error) {
+    if (exchange.signal?.aborted === true)
+      await send(
+        { method: 'tasks/cancel', params },
+        { ...exchange, headers: undefined, signal: undefined },
+      ).catch(() => undefined);
+    throw error;
   }
 }

@@ -28,8 +28,12 @@ export function gatewayFacts(servers: readonly NamedFacts[], me: Fields, era: Er
   };
 }
 
-/** Restarts change the list of tools, also if the server itself never does. Held calls are tasks for modern clients. */
-function withOwn(capabilities: Fields, era: Era): Fields {
+/**
+ * Restarts change the list of tools, also if the server itself never does. Held calls are tasks for modern clients. The
+ * gateway makes the tasks of legacy servers itself.
+ */
+function withOwn(given: Fields, era: Era): Fields {
+  const { tasks: _, ...capabilities } = given;
   const { tools, extensions } = capabilities;
   if (tools === undefined) return capabilities;
   const own = { ...capabilities, tools: { ...toFields(tools), listChanged: true } };

@@ -29,6 +29,7 @@ import { createServerReporter } from './server-reporter.ts';
 import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 import { ServerNames } from './server-names.ts';
+import { ToolLists } from './tool-lists.ts';
 import { Upstream } from './upstream.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
 
@@ -86,6 +87,9 @@ export class Gateway {
   readonly #readArtifact: Fields;
   readonly #reporters: readonly (() => ServerReport)[];
   readonly #listeners = new Set<(notice: RelayedRequest) => void>();
+  readonly #lists: ToolLists;
+  #takingOver: NodeJS.Immediate | undefined;
+  #isClosed = false;
   #nextId = 0;
 
   constructor(options: GatewayOptions) {
@@ -114,6 +118,11 @@ export class Gateway {
     this.#sessions = sessions;
     this.#readArtifact = listReadArtifact(ledger);
     const signer = new StateSigner(ledger.sealKey, () => ledger.now());
+    this.#lists = new ToolLists({
+      catalog: () => this.catalog,
+      reviews: options.reviews,
+      log: this.log,
+    });
     this.openRequests = new OpenRequests(signer, () => ledger.now());
     this.#held = new HeldCalls({
       ledger,
@@ -123,6 +132,7 @@ export class Gateway {
       consoleUrl: options.consoleUrl,
       askInClient: config.askInClient ?? [],
       toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
+      takeOver: () => this.#takeOverSoon(),
       signState: (call) => this.#calls.signState(call),
     });
     this.#calls = new GovernedCalls({
@@ -134,6 +144,7 @@ export class Gateway {
       awaitDecision: (held) => this.#held.awaitDecision(held),
       mediaLimit: config.mediaLimit,
       sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
+      requireUnchanged: (tool, send) => this.#lists.requireUnchanged(tool, this.#upstream(tool.server), send),
     });
     this.catalog = new ToolCatalog({
       ledger,
@@ -146,6 +157,7 @@ export class Gateway {
       callTool: this.#calls.callUpstream,
       textLimit: config.textLimit,
       log: this.log,
+      onReplaced: () => this.#takeOverSoon(),
     });
   }
 
@@ -210,27 +222,29 @@ export class Gateway {
       only.tell(notice);
       return;
     }
-    if (notice.method === 'notifications/tools/list_changed') void this.refresh(upstream);
-    for (const face of this.#faces) face.tell(notice);
-    for (const listener of this.#listeners) listener(notice);
-  }
-
-  /** Lists the tools of a server again over the shared connection. */
-  async refresh(upstream: Upstream): Promise<void> {
-    try {
-      await this.listTools(upstream);
-    } catch (error) {
-      this.log(upstream.name, error instanceof Error ? error.message : String(error));
-    }
+    if (notice.method === 'notifications/tools/list_changed') void this.#lists.refresh(upstream);
+    this.#tellAll(notice);
   }
 
   /** Connects to all servers, learns their tools, and takes over the calls of processes that are gone. */
   async start(): Promise<void> {
-    await Promise.all(this.upstreams.map((upstream) => this.refresh(upstream)));
-    await this.recover();
+    await Promise.all(this.upstreams.map((upstream) => this.#lists.refresh(upstream)));
+    await this.#takeOver();
   }
 
-  async recover(): Promise<void> {
+  /** The same over the connections of a client that has its own, once it is served. */
+  async startFor(sendTo: (upstream: Upstream) => SendToServer): Promise<void> {
+    try {
+      await Promise.all(this.upstreams.map((upstream) => this.#lists.refresh(upstream, sendTo(upstream))));
+      await this.#takeOver();
+    } catch (error) {
+      this.log('gateway', wordsOf(error));
+    }
+  }
+
+  /** Goes on with the calls of processes that are gone, and of runtimes that were replaced. */
+  async #takeOver(): Promise<void> {
+    if (this.#isClosed) return;
     const { runtime, release } = this.catalog.use();
     try {
       await runtime.recover();
@@ -239,37 +253,13 @@ export class Gateway {
     }
   }
 
-  async listTools(upstream: Upstream): Promise<void> {
-    const mostPages = 100;
-    const all: unknown[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < mostPages; page++) {
-      const params = cursor === undefined ? {} : { cursor };
-      const result = await upstream.send({ method: 'tools/list', params }, noClient);
-      all.push(...(Array.isArray(result['tools']) ? (result['tools'] as unknown[]) : []));
-      cursor = textOf(result['nextCursor']);
-      if (cursor === undefined) break;
-    }
-    await this.#learn(upstream, all, true);
-  }
-
-  /** Answers of people are read before the tools are judged. A whole list is kept for review. */
-  async #learn(
-    upstream: Upstream,
-    listed: readonly unknown[],
-    isWhole: boolean,
-  ): Promise<readonly CatalogTool[]> {
-    const { reviews } = this.#options;
-    const { entry } = upstream;
-    if (reviews !== undefined && (await reviews.refresh([entry.name]))) this.catalog.reconsider(entry);
-    const seen = this.catalog.learn(entry, listed);
-    if (reviews !== undefined && isWhole) {
-      await reviews.note(
-        entry,
-        seen.map((tool) => tool.listed),
-      );
-    }
-    return seen;
+  /** In the background. Several reasons at once need one pass. */
+  #takeOverSoon(): void {
+    if (this.#isClosed || this.#takingOver !== undefined) return;
+    this.#takingOver = setImmediate(() => {
+      this.#takingOver = undefined;
+      this.#takeOver().catch((error: unknown) => this.log('gateway', wordsOf(error)));
+    });
   }
 
   /** Applies answers that people gave since the last look. Clients then list the tools again. */
@@ -279,9 +269,7 @@ export class Gateway {
     for (const upstream of this.upstreams) {
       if (!(await reviews.refresh([upstream.name]))) continue;
       this.catalog.reconsider(upstream.entry);
-      const notice = { method: 'notifications/tools/list_changed' };
-      for (const face of this.#faces) face.tell(notice);
-      for (const listener of this.#listeners) listener(notice);
+      this.#tellAll({ method: 'notifications/tools/list_changed' });
     }
   }
 
@@ -292,7 +280,7 @@ export class Gateway {
     isWhole: boolean,
     caller: Caller,
   ): Promise<readonly unknown[]> {
-    const seen = await this.#learn(upstream, listed, isWhole);
+    const seen = await this.#lists.learn(upstream, listed, isWhole);
     return seen
       .filter((tool) => tool.review.status !== 'blocked' && this.#mayUse(caller, tool))
       .map(({ name, shown }) => ({ ...shown, name }));
@@ -318,10 +306,22 @@ export class Gateway {
     const own = await this.#held.callTool(name, params, client);
     if (own !== undefined) return own;
     if (name === readArtifactName) return this.#calls.callOwn(name, params, client);
-    const tool = await this.#currentTool(name);
-    if (tool === undefined || !this.#mayUse(client.caller, tool))
+    const known = await this.#currentTool(name);
+    const upstream = known && this.#upstream(known.server);
+    // The call is judged by what the server lists since it was started again.
+    if (upstream !== undefined && this.#lists.mustList(upstream)) {
+      await this.#lists.refresh(upstream, sendTo(upstream));
+      this.#tellAll({ method: 'notifications/tools/list_changed' });
+    }
+    const tool = this.catalog.get(name);
+    if (upstream === undefined || tool === undefined || !this.#mayUse(client.caller, tool))
       throw new ProtocolError(rpcCodes.invalidParams, `Unknown tool: ${name}`);
-    return this.#calls.call(tool, params, client, sendTo(this.#upstream(tool.server)));
+    return this.#calls.call(tool, params, client, sendTo(upstream));
+  }
+
+  #tellAll(notice: RelayedRequest): void {
+    for (const face of this.#faces) face.tell(notice);
+    for (const listener of this.#listeners) listener(notice);
   }
 
   /** A person may have answered about a tool that asks. */
@@ -339,7 +339,7 @@ export class Gateway {
     const found = this.names.toServer(name);
     const upstream = this.upstreams.find((each) => each.name === found?.server);
     if (upstream === undefined) return undefined;
-    await this.refresh(upstream);
+    await this.#lists.refresh(upstream);
     return this.catalog.get(name);
   }
 
@@ -359,20 +359,15 @@ export class Gateway {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    clearImmediate(this.#takingOver);
     this.#calls.close();
     this.openRequests.close();
+    await this.#calls.drain();
     for (const face of this.#faces) await face.close();
     await Promise.all(this.upstreams.map((upstream) => upstream.close()));
     await this.catalog.close();
   }
 }
 
-const noClient = {
-  signal: undefined,
-  capabilities: {},
-  envelope: undefined,
-  headers: undefined,
-  onProgress: undefined,
-  onNotice: () => undefined,
-  ask: () => Promise.reject(new Error('No client is connected that could answer.')),
-};
+const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -16,14 +16,16 @@ import type { ToolContext } from '../../tool/tool-context.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import { jsonRpcErrorOf } from '../tools/call-error.ts';
 import { toCallToolResult } from '../tools/to-call-tool-result.ts';
+import type { ListedTool } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import type { CallSessions } from './call-sessions.ts';
 import { mcpCallId } from './mcp-call-id.ts';
 import type { ClientRequest } from './client-request.ts';
 import type { Exchange } from './connection.ts';
-import { followTask } from './follow-task.ts';
+import { mayAsk } from './connection.ts';
+import { awaitLegacyTask, followTask } from './follow-task.ts';
 import type { Fields } from './relayed-request.ts';
-import { toFields, rpcCodes } from './relayed-request.ts';
+import { isFields, toFields, rpcCodes } from './relayed-request.ts';
 import { toParamHeaders } from './param-headers.ts';
 import type { CallStop, SendToServer } from './open-call.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
@@ -53,10 +55,18 @@ export type GovernedCallsOptions = {
   readonly mediaLimit: number | undefined;
   /** Sends for a call whose client is gone. */
   readonly sendDetached: (server: string) => SendToServer;
+  /** Throws unless the server still lists the tool as it was when the call was judged. */
+  readonly requireUnchanged: (tool: JudgedTool, send: SendToServer) => Promise<void>;
 };
+
+/** A tool as its server listed it when a call of it was judged. `name` is the one that clients use. */
+export type JudgedTool = { readonly server: string; readonly name: string; readonly listed: ListedTool };
 
 /** How long a client may take to come back with a state. */
 const stateLastsMs = 24 * 3_600_000;
+
+/** A client that ends its gateway waits about two seconds before it kills it. */
+const drainMs = 1_000;
 
 /** The trace context that a client sends in `_meta`. The runtime ignores a malformed one. */
 const traceOf = ({ meta: { traceparent } }: ClientRequest): { readonly traceparent?: string } =>
@@ -65,6 +75,8 @@ const traceOf = ({ meta: { traceparent } }: ClientRequest): { readonly tracepare
 export class GovernedCalls {
   readonly #options: GovernedCallsOptions;
   readonly #open = new Map<string, OpenCall>();
+  /** Calls that servers are handling. */
+  readonly #sent = new Set<Promise<unknown>>();
 
   constructor(options: GovernedCallsOptions) {
     this.#options = options;
@@ -73,6 +85,15 @@ export class GovernedCalls {
   /** Calls that wait for answers of a client end. The others end with their servers. */
   close(): void {
     for (const call of this.#open.values()) call.giveUp('The gateway is closing.');
+  }
+
+  /** Gives the servers a moment to answer, so that fewer calls end with an unknown outcome. */
+  async drain(): Promise<void> {
+    if (this.#sent.size === 0) return;
+    const { promise: tired, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, drainMs);
+    await Promise.race([Promise.allSettled(this.#sent), tired]);
+    clearTimeout(timer);
   }
 
   get openCount(): number {
@@ -178,8 +199,12 @@ export class GovernedCalls {
   async toResult(sessionId: string, outcome: ToolOutcome): Promise<Fields> {
     const error = jsonRpcErrorOf(outcome);
     if (error !== undefined) throw new ProtocolError(error.code, error.message, error.data);
-    const { ledger, mediaLimit } = this.#options;
-    return toCallToolResult(ledger, sessionId, outcome, mediaLimit === undefined ? {} : { mediaLimit });
+    const { ledger, mediaLimit, catalog } = this.#options;
+    const { listed } = catalog().get(outcome.toolName) ?? {};
+    return toCallToolResult(ledger, sessionId, outcome, {
+      isStructured: listed === undefined || isFields(listed.outputSchema),
+      ...(mediaLimit !== undefined && { mediaLimit }),
+    });
   }
 
   #tell(stop: CallStop, call: OpenCall): Fields {
@@ -204,19 +229,29 @@ export class GovernedCalls {
 
   /** The body of the tools of a server. */
   readonly callUpstream =
-    (entry: ServerEntry): CallUpstream =>
+    (entry: ServerEntry, listed: ListedTool): CallUpstream =>
+    (call, context) => {
+      const sent = this.#callUpstream(entry, listed)(call, context);
+      this.#sent.add(sent);
+      const forget = (): void => void this.#sent.delete(sent);
+      void sent.then(forget, forget);
+      return sent;
+    };
+
+  readonly #callUpstream =
+    (entry: ServerEntry, listed: ListedTool): CallUpstream =>
     async ({ name, arguments: args }, context) => {
       const call = this.#open.get(keyOf(context.sessionId, context.callId));
       const onAlive = (progress: Fields): void => {
         const { message } = progress;
         context.progress(typeof message === 'string' ? { message } : {});
       };
-      const schema = this.#options.catalog().get(context.toolName)?.listed.inputSchema;
       const exchange = {
         ...(call?.toExchange(context.signal, onAlive) ?? detached(context)),
-        headers: toParamHeaders(schema, args),
+        headers: toParamHeaders(listed.inputSchema, args),
       };
       const send = call?.send ?? this.#options.sendDetached(entry.name);
+      await this.#options.requireUnchanged({ server: entry.name, name: context.toolName, listed }, send);
       const meta = { ...call?.firstRequest.meta };
       delete meta['quittance/callId'];
       // The attempt is nearer to the server than what the client sent. Without a trace, that is passed on as it came.
@@ -226,6 +261,7 @@ export class GovernedCalls {
       let params: Fields = {
         name,
         arguments: args,
+        ...(isTask(listed) && { task: {} }),
         ...(early !== undefined && early !== false && { inputResponses: early }),
         ...(Object.keys(meta).length > 0 && { _meta: meta }),
       };
@@ -233,6 +269,7 @@ export class GovernedCalls {
         const result = await send({ method: 'tools/call', params }, exchange);
         if (result['resultType'] === 'input_required') {
           if (call === undefined) throw new ClientGone('The server asks, and the client is gone.');
+          requireAskable(result['inputRequests'], exchange.capabilities);
           const inputResponses = await call.askAll(toFields(result['inputRequests']));
           const { requestState } = result;
           params = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) };
@@ -243,9 +280,20 @@ export class GovernedCalls {
             (request) => send(request, { ...exchange, headers: undefined }),
             context.signal,
           );
-        } else return result;
+        } else if (isFields(result['task'])) return awaitLegacyTask(result['task'], send, exchange);
+        else return result;
       }
     };
+}
+
+/** Must the tool be called as a task? Only servers of 2025-11-25 have such tools. The client makes a plain call. */
+const isTask = ({ execution }: ListedTool): boolean => toFields(execution)['taskSupport'] === 'required';
+
+/** The client has said what it can be asked. */
+function requireAskable(requests: unknown, capabilities: Fields): void {
+  for (const { method } of Object.values(toFields(requests)).map(toFields))
+    if (!mayAsk(String(method), capabilities))
+      throw new ClientGone(`The server asks for ${String(method)}, which the client does not support.`);
 }
 
 const keyOf = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);

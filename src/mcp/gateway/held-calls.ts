@@ -6,6 +6,7 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { isQuittanceError } from '../../base/error.ts';
+import { safeText } from '../../base/safe-text.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
@@ -17,13 +18,16 @@ import {
   readApprovalAnswer,
   toCheckTool,
   toElicitation,
+  toOpenResult,
   toPendingResult,
 } from '../serve/approvals.ts';
 import { mayAnswerInClient } from '../serve/may-answer-in-client.ts';
 import { isCancelled, toHeldTask } from '../serve/held-task.ts';
 import type { CallSessions } from './call-sessions.ts';
+import { checkName, otherCheckName } from './check-name.ts';
 import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
+import { toClientResult } from './client-result.ts';
 import type { HeldCall } from './governed-calls.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
@@ -39,6 +43,8 @@ export type HeldCallsOptions = {
   /** Rules of contracts whose questions the person at the client may answer. */
   readonly askInClient: readonly string[];
   readonly toResult: (sessionId: string, outcome: ToolOutcome) => Promise<Fields>;
+  /** Goes on with calls whose process is gone, in the background. */
+  readonly takeOver: () => void;
   /** The text that names the call to its client. */
   readonly signState: (call: HeldCall['call']) => string;
 };
@@ -125,7 +131,7 @@ export class HeldCalls {
     answer: ApprovalAnswer & { type: 'decide' },
   ): Promise<void> {
     const { caller, client } = call.firstRequest;
-    const name = textOf(client['name']) ?? 'an MCP client';
+    const name = safeText(textOf(client['name']) ?? 'an MCP client').slice(0, 100);
     const by = caller.principal.userId ?? caller.id;
     const { runtime, release } = this.#options.catalog().use();
     try {
@@ -158,7 +164,7 @@ export class HeldCalls {
 
   /** A server may have a tool of that name. */
   #checkName(): string {
-    return this.#options.catalog().get('check_call') === undefined ? 'check_call' : 'quittance_check_call';
+    return this.#options.catalog().get(checkName) === undefined ? checkName : otherCheckName;
   }
 
   /** Undefined unless it is a tool of the gateway itself. */
@@ -173,10 +179,9 @@ export class HeldCalls {
         isError: true,
       };
     if (call.settled !== undefined) return this.#options.toResult(sessionId, call.settled.outcome);
-    return toPendingResult(
-      { type: 'pending', callId, confirmationId: call.confirmation?.confirmationId },
-      this.#checkName(),
-    );
+    // The process that held it may be gone.
+    this.#options.takeOver();
+    return toOpenResult(call, this.#checkName());
   }
 
   /** Sessions belong to callers, so a caller finds only their own calls. A decision may come after a session has ended. */
@@ -225,7 +230,7 @@ export class HeldCalls {
     if (isCancelled(call.settled.outcome)) return { status: 'cancelled' };
     try {
       const result = await this.#options.toResult(sessionId, call.settled.outcome);
-      return { status: 'completed', result: { resultType: 'complete', ...result } };
+      return { status: 'completed', result: { resultType: 'complete', ...toClientResult(result, 'modern') } };
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       const { code, message, data } = error;

@@ -75,12 +75,13 @@ export class HttpFace {
     const caller = await this.#identify(request);
     if (caller instanceof Response) return caller;
     if (request.method !== 'POST') return this.#serveLegacy(request, undefined, caller);
-    const body = await readBody(request);
-    if (body instanceof Response) return body;
+    const read = await readBody(request);
+    if (read instanceof Response) return read;
+    const { body, text } = read;
     const again = new Request(request.url, {
       method: 'POST',
       headers: request.headers,
-      body: JSON.stringify(body),
+      body: text,
       signal: request.signal,
     });
     if (await isLegacyRequest(again, body)) return this.#serveLegacy(again, body, caller);
@@ -173,7 +174,10 @@ function publish({ notify }: McpHttpHandler, { method, params }: RelayedRequest)
   }
 }
 
-async function readBody(request: Request): Promise<unknown> {
+/** The body, and its text written again: the SDK reads exactly what was read here. */
+async function readBody(
+  request: Request,
+): Promise<Response | { readonly body: unknown; readonly text: string }> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {
@@ -183,8 +187,10 @@ async function readBody(request: Request): Promise<unknown> {
     chunks.push(chunk);
   }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return { body, text: JSON.stringify(body) };
   } catch {
+    // Not JSON, or nested too deep to be written again.
     return refuse(400, -32_700, 'Parse error');
   }
 }

@@ -6,8 +6,6 @@ import { useLineBuffer } from './line-buffer.ts';
 
 /** Larger answers end the connection. Embedded files are base64, so this is well above any sensible result. */
 const mostBytes = 64 * 1024 * 1024;
-/** On a pipe. */
-const mostLineBytes = 16 * 1024 * 1024;
 
 /**
  * A new connection to a server: its process, or its address. A process gets the environment that its entry names, and
@@ -32,10 +30,10 @@ export function openTransport(
         args: [...entry.args],
         env: { ...entry.env },
         stderr: 'pipe',
-        maxBufferSize: mostLineBytes,
+        maxBufferSize: mostBytes,
         ...(entry.cwd !== undefined && { cwd: entry.cwd }),
       });
-      useLineBuffer(transport, mostLineBytes);
+      useLineBuffer(transport, mostBytes);
       transport.stderr?.on('data', (chunk: unknown) => {
         for (const line of String(chunk).split('\n')) if (line.trim() !== '') onLogLine(line);
       });
@@ -56,7 +54,10 @@ export function openTransport(
   }
 }
 
-/** Ends a response that is too long. */
+/**
+ * Ends a response that is too long. A stream that is opened for a session lasts as long as the session, so there each
+ * event has the limit.
+ */
 async function boundedFetch(
   fetch: typeof globalThis.fetch,
   url: string | URL,
@@ -65,10 +66,12 @@ async function boundedFetch(
   const response = await fetch(url, init);
   if (response.body === null) return response;
   let read = 0;
+  const lasts = (init?.method ?? 'GET') === 'GET';
   const bounded = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        read += chunk.byteLength;
+        const lastEnd = lasts ? endOfEvents(chunk) : -1;
+        read = lastEnd === -1 ? read + chunk.byteLength : chunk.byteLength - lastEnd;
         if (read > mostBytes) controller.error(new Error(`The answer is longer than ${mostBytes} bytes.`));
         else controller.enqueue(chunk);
       },
@@ -76,4 +79,11 @@ async function boundedFetch(
   );
   const { status, statusText, headers } = response;
   return new Response(bounded, { status, statusText, headers });
+}
+
+/** The end of the last event in the chunk. -1 if none ends in it. */
+function endOfEvents(chunk: Uint8Array): number {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const end = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'));
+  return end === -1 ? -1 : end + 2;
 }

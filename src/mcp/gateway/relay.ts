@@ -3,11 +3,12 @@
  * get a prefix and lists are read one server after the other. A resource belongs to the first server that lists it.
  */
 import { ProtocolError } from '@modelcontextprotocol/client';
+import { toClientList } from './client-list.ts';
 import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
 import type { Exchange } from './connection.ts';
-import type { Fields, RelayedRequest } from './relayed-request.ts';
-import { toFields, toFieldsList, rpcCodes, textOf } from './relayed-request.ts';
+import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
+import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -40,7 +41,7 @@ export type RelayOptions = {
   /** The tools that a server listed last, for while it is down. */
   readonly knownTools: (upstream: Upstream) => readonly unknown[];
   /** Tools of the gateway itself, after those of the servers. */
-  readonly ownTools: readonly unknown[];
+  readonly ownTools: () => readonly unknown[];
   readonly owners: ResourceOwners;
   /** Requests during which a legacy server may ask a modern client. */
   readonly openRequests: OpenRequests;
@@ -120,17 +121,17 @@ export class Relay {
       const next = textOf(page['nextCursor']);
       const isLast = next === undefined && index === upstreams.length - 1;
       const isWhole = cursor === undefined && next === undefined;
-      found.push(...(await this.#show(upstream, list.field, page[list.field], isWhole)));
+      found.push(...(await this.#show(upstream, list.field, page[list.field], isWhole, client.era)));
       if (next === undefined && !isLast) continue;
       const { nextCursor: _, ...rest } = page;
-      const own = isLast && list.field === 'tools' ? ownTools : [];
+      const own = isLast && list.field === 'tools' ? ownTools() : [];
       return {
         ...rest,
         [list.field]: [...found, ...own],
         ...(next !== undefined && { nextCursor: writeCursor(index, next, upstreams.length) }),
       };
     }
-    return { [list.field]: list.field === 'tools' ? [...found, ...ownTools] : found };
+    return { [list.field]: list.field === 'tools' ? [...found, ...ownTools()] : found };
   }
 
   /** A page of one server. Undefined if it has no such list, or is down while others are up. */
@@ -167,20 +168,24 @@ export class Relay {
     field: string,
     given: unknown,
     isWhole: boolean,
+    era: Era,
   ): Promise<readonly unknown[]> {
-    const { names, showTools } = this.#options;
+    const { names, showTools, log } = this.#options;
+    const onLeftOut = (name: string): void =>
+      log(upstream.name, `Its list of ${field} has an entry that clients would not accept: ${name}.`);
+    const toList = (entries: unknown): readonly Fields[] => toClientList(field, entries, { era, onLeftOut });
     switch (field) {
       case 'tools':
-        return showTools(upstream, Array.isArray(given) ? given : [], isWhole);
+        return toList(await showTools(upstream, Array.isArray(given) ? given : [], isWhole));
       case 'prompts':
-        return toFieldsList(given).flatMap((prompt) => {
+        return toList(given).flatMap((prompt) => {
           const name = names.toClient(upstream.name, String(prompt['name']));
           return name === undefined ? [] : [{ ...prompt, name }];
         });
       case 'resources':
-        return toFieldsList(given).filter(({ uri }) => this.#isOwned(upstream, uri));
+        return toList(given).filter(({ uri }) => this.#isOwned(upstream, uri));
       default:
-        return toFieldsList(given).filter(({ uriTemplate }) => this.#isOwned(upstream, uriTemplate));
+        return toList(given).filter(({ uriTemplate }) => this.#isOwned(upstream, uriTemplate));
     }
   }
 

@@ -41,6 +41,7 @@ export async function serveGatewayOverStdio(options: StdioOptions): Promise<void
       });
       await opened.ready;
       gateway.remember(opened);
+      if (era === 'legacy') void gateway.startFor((upstream) => opened.sendTo(upstream));
       return opened.product;
     },
     {

@@ -23,6 +23,7 @@ import type { ListedClass, ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import { toolFromListed } from '../tools/tool-from-listed.ts';
+import { otherCheckName } from './check-name.ts';
 import type { ServerNames } from './server-names.ts';
 
 export type CatalogTool = {
@@ -48,12 +49,16 @@ export type CatalogOptions = {
   readonly reviews: ToolReviews | undefined;
   /** Tools that would ask run, and the record says why they would have asked. */
   readonly observe: boolean;
-  readonly callTool: (entry: ServerEntry) => CallUpstream;
+  readonly callTool: (entry: ServerEntry, listed: ListedTool) => CallUpstream;
   /** Longer text becomes an artifact. Undefined: the default. */
   readonly textLimit: number | undefined;
   readonly log: (server: string, line: string) => void;
+  /** A runtime was closed because another one takes its place. Calls that it held need the other one. */
+  readonly onReplaced: () => void;
 };
 
+/** Names of tools of the gateway that it does not give up for a server. */
+const ownNames: ReadonlySet<string> = new Set([readArtifactName, otherCheckName]);
 /** More tools of one server are ignored. */
 const mostTools = 1_000;
 /** Tools of servers may run long. Their progress keeps them alive. */
@@ -84,12 +89,12 @@ export class ToolCatalog {
 
   /** Takes over what a server listed. Returns the tools that clients may see, in the server's order. */
   learn(entry: ServerEntry, listed: readonly unknown[]): readonly CatalogTool[] {
-    const seen: CatalogTool[] = [];
+    const seen = new Map<string, CatalogTool>();
     for (const each of listed.slice(0, mostTools)) {
-      const tool = this.#learnOne(entry, each);
-      if (tool !== undefined) seen.push(tool);
+      const tool = this.#learnOne(entry, each, seen);
+      if (tool !== undefined) seen.set(tool.name, tool);
     }
-    return seen;
+    return [...seen.values()];
   }
 
   /** The answers about this server have changed: its tools are judged again. */
@@ -99,14 +104,20 @@ export class ToolCatalog {
     this.#renew();
   }
 
-  #learnOne(entry: ServerEntry, given: unknown): CatalogTool | undefined {
+  /** `seen`: the tools of the list so far. The first of a name counts, because clients accept a name once. */
+  #learnOne(
+    entry: ServerEntry,
+    given: unknown,
+    seen: ReadonlyMap<string, CatalogTool>,
+  ): CatalogTool | undefined {
     const { names, log } = this.#options;
     try {
       const listed = readListedTool(given);
       if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
-      if (name === readArtifactName) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
+      if (ownNames.has(name)) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
+      if (seen.has(name)) throw new Error(`The name "${name}" is listed twice.`);
       const known = this.#tools.get(name);
       const digest = toolDigest(listed);
       if (known !== undefined && this.#digests.get(name) === digest) return known;
@@ -141,7 +152,7 @@ export class ToolCatalog {
       mode,
       idempotent: found.idempotent,
       idempotencyKey: setting.idempotencyKey,
-      callTool: this.#options.callTool(entry),
+      callTool: this.#options.callTool(entry, listed),
       traits: { timeoutMs: toolTimeoutMs },
       ...(textLimit !== undefined && { textLimit }),
     });
@@ -157,7 +168,7 @@ export class ToolCatalog {
       runtime: used.runtime,
       release: () => {
         used.users -= 1;
-        if (used.users === 0 && this.#retired.delete(used)) void used.runtime.close();
+        if (used.users === 0 && this.#retired.delete(used)) this.#replace(used.runtime);
       },
     };
   }
@@ -173,7 +184,11 @@ export class ToolCatalog {
     this.#current = undefined;
     if (old === undefined) return;
     if (old.users > 0) this.#retired.add(old);
-    else void old.runtime.close();
+    else this.#replace(old.runtime);
+  }
+
+  #replace(runtime: Runtime): void {
+    void runtime.close().finally(this.#options.onReplaced);
   }
 
   #createRuntime(): Runtime {

@@ -11,7 +11,7 @@ import { McpNotSent } from '../tools/call-error.ts';
 import { createServerFetch } from '../config/checked-fetch.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import type { Connection, Exchange, OpenWire, ServerFacts, SessionHooks } from './connection.ts';
-import { EraRefused, envelopeOf, LegacyConnection, ModernConnection } from './connection.ts';
+import { EraRefused, envelopeOf, LegacyConnection, ModernConnection, wantsLogs } from './connection.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields } from './relayed-request.ts';
 import { openTransport } from './open-transport.ts';
@@ -78,6 +78,7 @@ export class Upstream {
   readonly #facts = new Map<Era, ServerFacts>();
   #state = { starting: 0, failures: 0, restarts: 0, oddities: 0, retryAt: 0 };
   #lastError: string | undefined;
+  #losses = 0;
   readonly #watched = new Set<string>();
   readonly #ending = new AbortController();
   #closed = false;
@@ -101,6 +102,11 @@ export class Upstream {
   /** Does the server have this capability, as far as is known? */
   can(capability: string): boolean {
     return [...this.#facts.values()].some(({ capabilities }) => capabilities[capability] !== undefined);
+  }
+
+  /** How many connections the server has ended. After each, it may be another program. */
+  get losses(): number {
+    return this.#losses;
   }
 
   get isKnown(): boolean {
@@ -149,8 +155,9 @@ export class Upstream {
   async send(request: RelayedRequest, exchange: Exchange): Promise<Fields> {
     const shared = await this.shared();
     if (shared.era === 'modern') return shared.send(request, exchange);
-    // A legacy server asks on its connection only. A client that can be asked needs one for itself.
-    if (Object.keys(exchange.capabilities).length === 0) return shared.send(request, exchange);
+    // A legacy server asks and logs without an id. A client that can be asked, or wants log lines, needs a connection.
+    if (Object.keys(exchange.capabilities).length === 0 && !wantsLogs(exchange))
+      return shared.send(request, exchange);
     const borrowed = await this.#borrow(exchange.capabilities);
     try {
       return await borrowed.send(request, exchange);
@@ -230,7 +237,7 @@ export class Upstream {
     }
     const legacy = await LegacyConnection.open(
       this.#openWire,
-      { info: this.#host.me, capabilities: {} },
+      { info: this.#host.me, capabilities: {}, isShared: true },
       hooks,
     );
     this.#speaksModern = false;
@@ -309,6 +316,8 @@ export class Upstream {
       onClose: (connection, cause) => {
         const since = this.#open.get(connection);
         this.#open.delete(connection);
+        const isLost = !connection.isGivenUp || connection.isForgotten === true;
+        if (!this.#closed && since !== undefined && isLost) this.#losses += 1;
         if (!this.#closed && !connection.isGivenUp && since !== undefined) {
           if (this.#host.now() - since > healthyMs) this.#state.failures = 0;
           this.#failed(new Error('The connection ended.', { cause }));

@@ -2,6 +2,7 @@
  * How an MCP client hears of a held call, and what it may answer. Nothing in the stream approves a call,
  * unless the host allows the person at the client to decide about this tool.
  */
+import type { Call } from '../../call/call.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -118,6 +119,25 @@ export const toPendingResult = ({ callId, waitsFor }: PendingCall, checkTool: st
   isError: true,
   _meta: { 'quittance/outcome': { callId, type: 'pending' } },
 });
+
+/** The result of `check_call` for a call that has not ended. A call may wait for a person no longer. */
+export const toOpenResult = ({ callId, status, confirmation }: Call, checkTool: string): Fields =>
+  status === 'held'
+    ? toPendingResult({ type: 'pending', callId, confirmationId: confirmation.confirmationId }, checkTool)
+    : {
+        content: [
+          {
+            type: 'text',
+            text: JSON.stringify({
+              status: 'running',
+              call_id: callId,
+              message: `This call waits for no person, and has not ended yet. Do not make the call again. To learn what became of it, call ${checkTool} with this call_id later.`,
+            }),
+          },
+        ],
+        isError: true,
+        _meta: { 'quittance/outcome': { callId, type: 'pending' } },
+      };
 
 /** The tool that tells what became of a pending call. */
 export const toCheckTool = (name: string): Fields => ({

@@ -23,6 +23,7 @@ import {
   isShownWhole,
   readApprovalAnswer,
   toElicitation,
+  toOpenResult,
   toPendingResult,
 } from './approvals.ts';
 import { mayAnswerInClient } from './may-answer-in-client.ts';
@@ -258,9 +259,7 @@ export async function checkCall(serving: Serving, callId: unknown): Promise<Fiel
       isError: true,
     };
   if (call.settled !== undefined) return toResult(serving, call.settled.outcome);
-  const { callId: id, confirmation } = call;
-  const pending: PendingCall = { type: 'pending', callId: id, confirmationId: confirmation?.confirmationId };
-  return toPendingResult(pending, serving.checkTool);
+  return toOpenResult(call, serving.checkTool);
 }
 
 /** Serves `tasks/get`, `tasks/update` and `tasks/cancel`. */

@@ -16,6 +16,7 @@ export type ListedTool = {
   readonly inputSchema?: unknown;
   readonly outputSchema?: unknown;
   readonly annotations?: unknown;
+  readonly execution?: unknown;
 };
 
 /** A proposal for the mode of a listed tool, and its origin. `default` means that nothing is known about the tool. */

@@ -55,9 +55,17 @@ function toValue(parts: readonly JsonValue[], structured: JsonValue | undefined)
 
 /** `resultType` belongs to the message, and only successes come here. */
 function toOutput(result: JsonObject, parts: readonly JsonValue[]): JsonValue {
-  const { content: _, isError: __, resultType: ___, ...rest } = result;
+  const { content: _, isError: __, resultType: ___, _meta, ...others } = result;
+  const rest = { ...others, ...metaOf(_meta) };
   const text = parts.length === 1 && Object.keys(rest).length === 0 ? plainText(parts[0]) : undefined;
   return text ?? { content: parts, ...rest };
+}
+
+/** A server does not speak for this program, whose keys say what became of a call. */
+function metaOf(meta: JsonValue | undefined): { readonly _meta?: JsonObject } {
+  if (!isJsonObject(meta)) return {};
+  const theirs = Object.entries(meta).filter(([key]) => !key.startsWith('quittance/'));
+  return theirs.length === 0 && Object.keys(meta).length > 0 ? {} : { _meta: Object.fromEntries(theirs) };
 }
 
 /** The text of a part that says nothing else. */

@@ -26,7 +26,10 @@ export type ToCallToolResultOptions = {
   readonly mediaLimit?: number;
   /** The shape of the outputs: of tools of an MCP server, or of a runtime's own. */
   readonly shape?: ResultShape;
-  /** Does the tool promise structured content? Only for the shape `value`. */
+  /**
+   * Does the tool promise structured content? Default: no for the shape `value`, and yes for `result`, whose long
+   * structured content is left out otherwise.
+   */
   readonly isStructured?: boolean;
 };
 
@@ -37,7 +40,11 @@ export async function toCallToolResult(
   source: ArtifactSource,
   sessionId: string,
   outcome: ToolOutcome,
-  { mediaLimit = mcpMediaLimit, shape = 'result', isStructured = false }: ToCallToolResultOptions = {},
+  {
+    mediaLimit = mcpMediaLimit,
+    shape = 'result',
+    isStructured = shape === 'result',
+  }: ToCallToolResultOptions = {},
 ): Promise<McpToolResult> {
   const files = new Files(toReadArtifact(source), sessionId, filesOf(outcome), mediaLimit);
   const result = await toResult(outcome, files, shape, isStructured);
@@ -71,7 +78,8 @@ async function toResult(
         };
       if (!isJsonObject(kept)) return { content: [reference] };
       // A client rejects a result without the structured content that the tool promises. Only text is left out.
-      const { content, ...rest } = await passOn(kept, files);
+      const { structuredContent: _, ...shown } = kept;
+      const { content, ...rest } = await passOn(isStructured ? kept : shown, files);
       return { ...rest, content: [reference, ...content.filter(({ type }) => type !== 'text')] };
     }
     case 'ToolFailure': {

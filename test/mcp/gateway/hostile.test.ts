@@ -56,6 +56,43 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
     expect(started.gateway.status().servers[1]?.oddities).toBeGreaterThan(1);
   });
 
+  it('cannot send what a client takes for a failure of a call that ran, or speak for the gateway', async () => {
+    const client = await started.connect(era);
+    const { content, structuredContent, _meta } = await client.callTool({
+      name: 'hostile__get_odd_parts',
+      arguments: {},
+    });
+    expect(content).toEqual([
+      { type: 'text', text: '{"type":"video","url":"x"}' },
+      { type: 'text', text: '{"type":"image","mimeType":"a/b","data":"not base64!"}' },
+    ]);
+    expect(structuredContent).toEqual(era === 'modern' ? [1] : undefined);
+    expect(_meta?.['quittance/outcome']).toBeUndefined();
+  });
+
+  it('cannot fill the context of a model with structured content that it did not promise', async () => {
+    const client = await started.connect(era);
+    const result = await client.callTool({ name: 'hostile__get_long_structured', arguments: {} });
+    expect(textOf(result)).toContain('artifact_reference');
+    expect(result.structuredContent).toBeUndefined();
+  });
+
+  it('cannot ask a client that did not say that it can be asked', async () => {
+    const client = await started.connect(era);
+    expect(textOf(await client.callTool({ name: 'hostile__get_question', arguments: {} }))).toBe(
+      'answered with -32601',
+    );
+  });
+
+  it('cannot make a client reject the tools of another server', async () => {
+    const client = await started.connect(era);
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+    expect(names).toContain('hostile__get_without_schema');
+    expect(names).not.toContain('hostile__get_wrong_description');
+    expect(names).toContain('first__create_note');
+  });
+
   it('cannot fill the memory: an answer that is too long ends its connection only', async () => {
     passedMs += 600_000; // the connection that ends was healthy, so the server starts again at once
     const client = await started.connect(era);
@@ -67,6 +104,19 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
     );
     expect(effects).toContain(`note ${era}`);
     expect(textOf(await client.callTool({ name: 'hostile__get_twice', arguments: {} }))).toBe('first');
+  });
+});
+
+describe.each(['legacy', 'modern'] as const)('a tool that must be a task, for a %s client', (era) => {
+  it('is called like any other, and its task is made by the gateway', async () => {
+    const client = await started.connect(era);
+    const { tools } = await client.listTools();
+    const shown = tools.find(({ name }) => name === 'hostile__get_as_task');
+    expect(shown?.description).toBe('');
+    expect(shown).not.toHaveProperty('execution');
+    expect(textOf(await client.callTool({ name: 'hostile__get_as_task', arguments: {} }))).toBe(
+      'result of task-1',
+    );
   });
 });
 

@@ -163,11 +163,15 @@ describe('the HTTP endpoint', () => {
     expect(effects).toEqual([]);
   });
 
-  it('refuses bodies that are too long or not JSON', async () => {
+  it('refuses bodies that are too long, too deep or not JSON', async () => {
     const { url, tokens } = await start();
     const { token } = tokens.create({ name: 'agent', role: 'operator' });
     const authorization = `Bearer ${token}`;
-    expect((await post(url, { authorization }, '{')).status).toBe(400);
+    for (const body of ['{', `${'['.repeat(20_000)}${']'.repeat(20_000)}`]) {
+      const refused = await post(url, { authorization }, body);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({ error: { code: -32_700 } });
+    }
     expect((await post(url, { authorization }, `"${'x'.repeat(5_000_000)}"`)).status).toBe(413);
   });
 });
