@@ -48,7 +48,7 @@ const planned: readonly Section[] = [
     about: 'keep the framework you have',
     pages: list(
       `adapters adapters/ai-sdk adapters/openai-agents adapters/langchain adapters/claude-agent adapters/mastra
-      adapters/anthropic adapters/openai adapters/google-adk adapters/google-genai adapters/ag-ui mcp mcp-gateway`,
+      adapters/anthropic adapters/openai adapters/google-adk adapters/google-genai adapters/ag-ui mcp mcp-gateway mcp-servers`,
     ),
   },
   {
