@@ -1,8 +1,10 @@
 /** No secret reaches a span or a metric, wherever it was: the promise `secrets-stay-out`. */
 import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../eventually.ts';
 import { trace } from './traced.ts';
 
 /** Made up here, so that no scanner mistakes this file for a leak. */
@@ -119,4 +121,30 @@ test('[secrets-stay-out] spans, events, links and metrics hold no secret', async
   // Ids that are shown masked make no link.
   expect(told).not.toContain('quittance.call.url');
   await runtime.close();
+});
+
+test('[secrets-stay-out] a process that resumes a call shows no id that repeats a secret of its arguments', async () => {
+  const ledger = createMemoryLedger();
+  const tools = [defineTool({ name: 'pay', mode: 'external', run: () => 1 })];
+  const options = { tools, ledger, treatments: { external: 'ask' } } as const;
+  const call = { id: `call ${password}`, name: 'pay', arguments: { password } };
+  const ids = { sessionId: `session ${password}`, turnId: `turn ${password}` };
+  const one = createRuntime(options);
+  const answer = one.turn(ids).call(call);
+  const { confirmationId, inputDigest } = await eventually(async () => {
+    const [found] = (await one.confirmations.list({ status: 'pending' })).rows;
+    if (found === undefined) throw new Error('No question yet.');
+    return found;
+  });
+  await Promise.all([one.close(), answer.catch(() => undefined)]);
+  const traced = trace({ consoleUrl: 'https://console.example.org' });
+  const two = createRuntime({ ...options, telemetry: traced.telemetry });
+  await two.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+  await eventually(() => expect(traced.named('attempt')).toHaveLength(1));
+  await two.close();
+  const told = JSON.stringify(
+    traced.spans().map(({ name, attributes, events, links }) => [name, attributes, events, links]),
+  );
+  expect(told).toContain('quittance.turn.id');
+  expect(told).not.toContain(mark);
 });
