@@ -6,6 +6,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, test } from 'vitest';
 import { createQuietTimes } from '../../src/base/quiet-hours.ts';
 import { describeGivers } from '../../src/call/describe-identity.ts';
+import { beginFork } from '../../src/replay/fork-session.ts';
 import { ReminderClock } from '../../src/notifications/reminder-clock.ts';
 import { eventually } from '../eventually.ts';
 import { expectVerified, payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
@@ -247,6 +248,17 @@ describe('[bound-approval] seats', () => {
     const question = await stage.ask('c', 'robot');
     expect(await codeOf(stage.approve(question, finance('ada')))).toContain('the session belongs to them');
     expect((await stage.approve(question, finance('eve'))).by).toMatchObject({ owner: 'other' });
+  });
+
+  test('the owner of a session is excluded in its forks, and others may approve there', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], exclude: [session_owner] }')));
+    const origin = stage.runtime.turn({ sessionId: 'origin', principal: { userId: 'ada' } });
+    await origin.submit({ id: 'o', name: 'pay', arguments: { cents: 1 } }).accepted;
+    const fork = { fromSessionId: 'origin', atCallId: undefined, position: 0, after: 'live' } as const;
+    await beginFork(stage.ledger, 's', fork);
+    const question = await stage.ask('c', 'robot');
+    expect(await codeOf(stage.approve(question, finance('ada')))).toContain('the session belongs to them');
+    expect((await stage.approve(question, finance('eve'))).status).toBe('approved');
   });
 });
 
