@@ -6,12 +6,14 @@ import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
 import { tokenFilePath } from '../../src/http/token-file.ts';
+import { findPort } from '../find-port.ts';
 import { openShop } from './shop.ts';
 import { openStage } from './stage.ts';
 
 test('a page that follows a replaced ledger says so and starts over', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));
-  const stage = await openStage();
+  const port = await findPort();
+  const stage = await openStage({ server: { port } });
   try {
     const { page, goTo } = await stage.visit();
     await goTo('/calls');
@@ -25,7 +27,6 @@ test('a page that follows a replaced ledger says so and starts over', async () =
     await shop.runtime.turn({ sessionId: 'restored' }).call({ id: 'call_other', name: 'say', arguments: {} });
     expect(await ledger.entries.lastPosition()).toBeLessThan(await stage.ledger.entries.lastPosition());
     copyFileSync(tokenFilePath(stage.ledgerPath), tokenFilePath(ledgerPath));
-    const { port } = stage.server;
     const server = await createHttpServer({ ledger, ledgerUrl: ledgerPath, ...shop, port, localName: 'ada' });
     try {
       await page.getByText('The server now uses another ledger').waitFor();

@@ -5,14 +5,13 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { BrowserContext, Page } from 'playwright-core';
 import { readConsoleFiles } from '../../src/http/console-files.ts';
 import { launchBrowser } from '../browser.ts';
+import { findPort } from '../find-port.ts';
 import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { startCli } from '../run-cli.ts';
 import type { TestProvider } from '../sign-in/test-provider.ts';
@@ -48,15 +47,6 @@ export type SignInServer = {
   close(): Promise<void>;
 };
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo; // it listens on a port
-  probe.close();
-  await once(probe, 'close');
-  return port;
-}
-
 const people = [
   ['u-ada', 'Ada Lovelace', 'finance'],
   ['u-bob', 'Bob Noyce', 'finance'],
@@ -69,7 +59,7 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-sign-in-'));
   const [runs, ledger] = [join(folder, 'runs.txt'), join(folder, 'ledger.db')];
   const provider = await startProvider();
-  const port = await freePort();
+  const port = await findPort();
   const url = `http://127.0.0.1:${port}`;
   provider.serve(url);
   for (const [subject, name, ...groups] of people) provider.people.set(subject, { name, groups });

