@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
 
@@ -82,15 +82,21 @@ test('work that fails frees its slot', async () => {
 
 test('after long work a caller rests while another continues', async () => {
   const queue = new FairQueue('work', { ...limits, restAfterMs: 0, restTimes: 1 });
-  const began: string[] = [];
-  const take = (name: string) => async (): Promise<void> => {
-    began.push(name);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  };
-  const hostile = [1, 2].map((n) => queue.run('hostile', undefined, take(`hostile ${n}`)));
-  await hostile[0];
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { work, began, next } = gate();
+  const all = [1, 2].map((n) => queue.run('hostile', undefined, work(`hostile ${n}`)));
+  await new Promise(setImmediate); // the first one has begun
+  vi.advanceTimersByTime(20);
+  await next();
   // The caller's queue rests now. Another caller that comes later goes first.
-  await queue.run('honest', undefined, take('honest'));
-  await hostile[1];
+  all.push(queue.run('honest', undefined, work('honest')));
+  await next();
+  vi.advanceTimersByTime(19);
+  await next();
+  expect(began).toEqual(['hostile 1', 'honest']);
+  vi.advanceTimersByTime(1);
+  await next();
+  await Promise.all(all);
   expect(began).toEqual(['hostile 1', 'honest', 'hostile 2']);
 });

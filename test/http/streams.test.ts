@@ -193,7 +193,7 @@ describe('jobs', () => {
     app = await startServer();
     const jobs = new Jobs(app.ledger, '/nowhere/at/all/ledger.db');
     const { jobId } = jobs.start({ kind: 'verify', anchor: undefined }, 'ada');
-    for await (const _ of jobs.follow(jobId, AbortSignal.timeout(20_000)));
+    for await (const _ of jobs.follow(jobId, AbortSignal.timeout(100_000)));
     expect(jobs.get(jobId)).toMatchObject({ status: 'failed', error: expect.any(String) });
     expect(jobs.running).toBe(0);
   });

@@ -3,6 +3,7 @@ import type { QuittanceError, Runtime } from 'quittance';
 import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
 import { isQuittanceError } from 'quittance';
 import { expect } from 'vitest';
+import { eventually } from '../eventually.ts';
 import { quiet } from '../stage.ts';
 
 type Asks = Pick<Runtime, 'confirmations'>;
@@ -20,12 +21,12 @@ export async function question(runtime: Asks, callId?: string): Promise<Confirma
     const open = await openQuestions(runtime);
     return callId === undefined ? open : open.filter((view) => view.callId === callId);
   };
-  let found = await about();
   // A ledger on disk needs some time.
-  for (let tries = 0; found.length === 0 && tries < 200; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    found = await about();
-  }
+  const found = await eventually(async () => {
+    const open = await about();
+    expect(open).not.toHaveLength(0);
+    return open;
+  });
   expect(found).toHaveLength(1);
   return found[0] as ConfirmationView; // there is exactly one
 }

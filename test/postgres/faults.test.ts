@@ -198,14 +198,18 @@ test('the last position never runs ahead of entries whose commits are slow', asy
 test('an owner is gone when its connection ended and its lease is over, and not before', async () => {
   newSchema();
   const proxy = await openProxy();
-  const owner = await open({ ownerLeaseMs: 1_000 }, proxy.url);
   const other = await open();
+  const [ownerLeaseMs, beganMs] = [1_000, performance.now()];
+  const owner = await open({ ownerLeaseMs }, proxy.url);
   const { ownerId } = owner.owners;
   expect(await other.owners.statusOf(ownerId)).toBe('alive');
   proxy.dropAnswers(); // its renewals fail from now on
   proxy.cut();
-  expect(await other.owners.statusOf(ownerId)).toBe('alive');
-  await expect.poll(() => other.owners.statusOf(ownerId), { timeout: 20_000 }).toBe('gone');
+  const status = await other.owners.statusOf(ownerId);
+  // On a busy machine the lease may have ended by now.
+  const isLeased = performance.now() - beganMs < ownerLeaseMs;
+  expect([isLeased, status]).not.toEqual([true, 'gone']);
+  await expect.poll(() => other.owners.statusOf(ownerId)).toBe('gone');
 });
 
 test('many processes that open a new ledger at once create its tables once', async () => {
