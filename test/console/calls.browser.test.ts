@@ -96,7 +96,7 @@ test('facets count, narrow the list, are in the address, and still offer the oth
     const filters = page.getByRole('group', { name: 'Filters' });
     await filters.getByRole('button', { name: /^denied 3$/ }).click();
     await expect.poll(() => countRows(page)).toBe(3);
-    expect(new URL(page.url()).search).toBe('?outcome=ToolDenied');
+    await expect.poll(() => new URL(page.url()).search).toBe('?outcome=ToolDenied');
     await filters.getByRole('button', { name: /^failed \d+$/ }).waitFor();
     await filters.getByRole('button', { name: /^refund 2$/ }).click();
     await expect.poll(() => countRows(page)).toBe(2);
@@ -300,7 +300,9 @@ test('text of tools and models is shown as text, and links lead where they shoul
     await goTo('/calls?toolName=say');
     await rowsOf(page).getByRole('link').first().click();
     await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
-    expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/calls/odd/${hostile}/call ${hostile}`);
+    await expect
+      .poll(() => decodeURIComponent(new URL(page.url()).pathname))
+      .toBe(`/calls/odd/${hostile}/call ${hostile}`);
     expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
     expect(await page.locator('img').count()).toBe(0);
     expect(complaints).toEqual([]);

@@ -73,7 +73,7 @@ test('[secrets-stay-out] a repeated call starts with its arguments, and never ru
   await dialog.getByRole('button', { name: 'Run', exact: true }).click();
   // The new call names the first one.
   await page.getByRole('link', { name: 'call_coerced' }).waitFor();
-  expect(new URL(page.url()).pathname).toMatch(/^\/calls\/console-\w+\/console_/);
+  await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/calls\/console-\w+\/console_/);
   await page.getByText('ines as support', { exact: true }).waitFor();
 });
 

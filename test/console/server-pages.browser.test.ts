@@ -119,7 +119,7 @@ describe('deciding with a link', () => {
     const { page, complaints } = await open(url);
     const button = page.getByRole('button', { name: 'Approve' });
     await button.waitFor();
-    expect(page.url()).toBe(`${app.server.url}/decide`);
+    await expect.poll(() => page.url()).toBe(`${app.server.url}/decide`);
     expect(await page.locator('pre').textContent()).toContain('<img src=x onerror=alert(1)>d1');
     expect(await page.locator('img').count()).toBe(0);
     expect(await page.content()).not.toContain('hunter2');
@@ -180,7 +180,7 @@ describe('deciding with a link', () => {
     const shown = page.getByRole('group', { name: 'Arguments' }).getByText('notes/');
     await shown.waitFor();
     expect(await shown.textContent()).toContain(String.raw`notes/\u202etxt.exe`);
-    expect(page.url()).toBe(`${app.server.url}/decide`);
+    await expect.poll(() => page.url()).toBe(`${app.server.url}/decide`);
     await bakery.close();
   });
 

@@ -175,7 +175,7 @@ test('the list tells current states from old ones, and why a server fails', asyn
   const count = await row.getByRole('cell').nth(4).textContent();
   await row.getByRole('cell').nth(4).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
-  expect(page.url()).toContain('toolName=look_up_order');
+  await expect.poll(() => page.url()).toContain('toolName=look_up_order');
   await page
     .getByText(new RegExp(`\\b${count} calls?\\b`))
     .first()

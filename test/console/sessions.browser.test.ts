@@ -185,7 +185,9 @@ describe('the timeline of a session', () => {
     await expect.poll(() => page.locator('.lane-bar').count()).toBe(2);
     expect(await page.evaluate(() => 'pwned' in window)).toBe(false);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).not.toContain('\u202E');
-    expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/odd/${hostile}`);
+    await expect
+      .poll(() => decodeURIComponent(new URL(page.url()).pathname))
+      .toBe(`/sessions/odd/${hostile}`);
     await goTo('/sessions/nowhere');
     await page.getByRole('heading', { name: 'Session not found' }).waitFor();
     await page.getByRole('main').getByRole('link', { name: 'All sessions' }).click();

@@ -114,7 +114,7 @@ test('the console shows who is signed in, signs out, and shows the verified iden
     await page.goto(`${shop.server.url}/login?returnTo=${encodeURIComponent(`/inbox/${confirmationId}`)}`);
     await signInAs(page, 'u-ada');
     await page.getByText('Ada Lovelace').first().waitFor();
-    expect(new URL(page.url()).pathname).toBe(`/inbox/${confirmationId}`);
+    await expect.poll(() => new URL(page.url()).pathname).toBe(`/inbox/${confirmationId}`);
     const { inputDigest } = (await sendFrom(page, `/v1/confirmations/${confirmationId}`)).body as {
       inputDigest: string;
     };
