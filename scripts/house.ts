@@ -1,5 +1,6 @@
 /**
- * Checks the style that no linter knows: plain English, short functions, short files. `npm run house`, part of
+ * Checks the style that no linter knows: plain English, short functions, short files, and no waits in tests
+ * that fail on a busy machine. `npm run house`, part of
  * `npm run lint`. Old text is listed in house/baseline.json; a file may not get worse. `--update` shortens that list,
  * `--list [path]` prints every hit, old ones too.
  */

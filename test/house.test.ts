@@ -76,6 +76,30 @@ describe('npm run house', () => {
     ).toEqual(['long sentence']);
   });
 
+  test.each([
+    [
+      'const asked = call();\nawait other();\nawait expect(asked).rejects.toThrow();',
+      'asked may reject unobserved',
+    ],
+    ['for (const each of asked) await expect(each).rejects.toThrow();', 'expect(each).rejects in a loop'],
+    ['await vi.waitFor(() => expect(seen).toBe(1));', 'vi.waitFor'],
+  ])('finds a wait of a test that fails on a busy machine: %j', (code, found) => {
+    const text = `test('is one', async () => {\n${code}\n});\n`;
+    expect(readText('src/a.test.ts', text).hits).toMatchObject([{ tic: 'flaky wait', line: 2, found }]);
+    expect(readText('src/a.ts', text).hits).toEqual([]);
+  });
+
+  test.each([
+    'const asked = call();\nawait expect(asked).rejects.toThrow();',
+    'const asked = call();\nasked.catch(() => undefined);\nawait other();\nawait expect(asked).rejects.toThrow();',
+    'const asked = call();\nawait other();\nawait expect(asked).resolves.toBe(1);',
+    'const call = () => run();\nawait other();\nawait expect(call()).rejects.toThrow();',
+    'for (const each of cases) await expect(run(each)).rejects.toThrow();',
+    'for (const each of await Promise.allSettled(asked)) expect(each).toMatchObject({ status: "rejected" });',
+  ])('passes a wait of a test that does not depend on the load: %j', (code) => {
+    expect(ticsIn('test/a.test.ts', `test('is one', async () => {\n${code}\n});\n`)).toEqual([]);
+  });
+
   test('names the line of a hit in comments, texts over several lines and pages', () => {
     const at = (path: string, text: string): number[] => readText(path, text).hits.map(({ line }) => line);
     expect(at('src/a.ts', '/**\n * One line.\n *\n * Then nobody\n * reads.\n */\n')).toEqual([4]);

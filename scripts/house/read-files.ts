@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
+import { findFlakyWaits } from './flaky-waits.ts';
 import { longFunctions, type FunctionLength } from './function-lengths.ts';
 import { markdownProse } from './markdown-prose.ts';
 import { findTics, type Hit } from './tics.ts';
@@ -42,7 +43,10 @@ export function readText(path: string, text: string): FileReading {
   return {
     path,
     lines,
-    hits: typescriptProse(tree, isTest(path) ? 'titles' : 'all').flatMap(findTics),
+    hits: [
+      ...typescriptProse(tree, isTest(path) ? 'titles' : 'all').flatMap(findTics),
+      ...(isTest(path) ? findFlakyWaits(tree) : []),
+    ],
     functions: isTest(path) ? [] : longFunctions(path, tree),
   };
 }

@@ -142,6 +142,7 @@ test('alwaysApprove of the SDK answers the current question, and no later one', 
     [call('c2', { cents: 900 }), { text: 'Done.' }],
     controller.signal,
   );
+  running.catch(() => undefined); // checked below
   await eventually(async () => expect((await keptOf('c2'))?.confirmation?.status).toBe('pending'));
   expect(execute.mock.calls.map(([input]) => input)).toEqual([{ cents: 5 }]);
   controller.abort(new Error('enough'));
@@ -187,6 +188,7 @@ test('an approval through the SDK of a call that the ledger does not know does n
   const controller = new AbortController();
   const stored = first.stopped.state.toString();
   const running = second.goOn(approveAll, [{ text: 'Done.' }], controller.signal, stored);
+  running.catch(() => undefined); // checked below
   await eventually(async () => expect((await second.keptOf('c1'))?.confirmation?.status).toBe('pending'));
   controller.abort(new Error('enough'));
   await expect(running).rejects.toThrow('enough');

@@ -12,6 +12,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { copyLedger } from '../../src/store/copy-ledger.ts';
+import { eventually } from '../eventually.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { runCli, startCli } from '../run-cli.ts';
 import { runProgramHere } from '../run-program.ts';
@@ -471,16 +472,10 @@ describe.each([
   test('demo plays, its console lists calls, and follow shows them', async () => {
     const demo = await serve(['demo', '--no-open']);
     try {
-      await vi.waitFor(
-        async () =>
-          expect((await demo.get('/v1/calls?limit=5')).body).toMatchObject({ rows: expect.any(Array) }),
-        { timeout: 60_000 },
-      );
-      await vi.waitFor(
-        async () =>
-          expect(((await demo.get('/v1/calls?limit=5')).body['rows'] as unknown[]).length).toBeGreaterThan(2),
-        { timeout: 60_000 },
-      );
+      await eventually(async () => {
+        const { rows } = (await demo.get('/v1/calls?limit=5')).body as { rows?: unknown[] };
+        expect(rows?.length).toBeGreaterThan(2);
+      });
       for (const path of [
         '/v1/stats',
         '/v1/sessions',

@@ -528,6 +528,7 @@ export function behaviorSuite(harness: Harness): void {
           sessionId,
           signal: stop.signal,
         });
+        going?.catch(() => undefined); // it may stop with an error
         // The second call is held: the run stops for it again, or waits.
         await eventually(async () =>
           expect((await found.stage.runtime.confirmations.list({ status: 'pending' })).rows).toMatchObject([

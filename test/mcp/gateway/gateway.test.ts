@@ -102,6 +102,7 @@ describe.each([undefined, ...eras])('a server of one era (%s) or of both', (serv
       { name: 'create_until_cancelled', arguments: {} },
       { signal: cancel.signal },
     );
+    calling.catch(() => undefined); // checked below
     await expect.poll(effects).toEqual(['waiting']);
     cancel.abort();
     await expect(calling).rejects.toThrow('abort');
