@@ -27,7 +27,7 @@ type Step = {
 /** In the order in which they start. */
 const steps: readonly Step[] = [
   { script: 'frameworks', what: 'the frameworks that adapters are tested with are installed', after: [] },
-  { script: 'build', what: 'the package builds', after: [] },
+  { script: 'build:package', what: 'the package builds', after: [] },
   { script: 'format:check', what: 'the files are formatted', after: [] },
   { script: 'types:declarations', what: 'declarations can be written from each file alone', after: [] },
   {
@@ -36,8 +36,12 @@ const steps: readonly Step[] = [
     after: ['frameworks'],
   },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
-  { script: 'package', what: 'the packed package resolves and its types match its code', after: ['build'] },
-  { script: 'test:run', what: 'the tests pass', after: ['build'] },
+  {
+    script: 'package',
+    what: 'the packed package resolves and its types match its code',
+    after: ['build:package'],
+  },
+  { script: 'test:run', what: 'the tests pass', after: ['build:package'] },
 ];
 const tests: Script = 'test:run';
 
@@ -102,7 +106,7 @@ function canStart({ script, after }: Step): boolean {
 async function run({ script, what }: Step): Promise<void> {
   console.log(`→ ${script}: ${what}`);
   // Tests print their progress. The output of other steps matters only if they fail.
-  const built = ended.get('build')?.held === true ? { [builtPackageName]: 'dist' } : {};
+  const built = ended.get('build:package')?.held === true ? { [builtPackageName]: 'dist' } : {};
   const installing = running.has('frameworks') ? { [installingName]: 'yes' } : {};
   const env = { NODE_COMPILE_CACHE: compileCache, ...built, ...installing };
   const end = await runner.run(script, script === tests ? 'shown' : 'kept', env);
@@ -132,6 +136,8 @@ function summarize(): void {
     skipped += end.counts?.skipped ?? 0;
   }
   console.log(` ${chosen.length} steps in ${seconds(performance.now() - startedAt)}`);
+  for (const { counts } of ended.values())
+    for (const failure of counts?.failures ?? []) console.log(` ✗ ${failure}`);
   console.log(`\n${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
   process.exitCode = failed > 0 || ended.size < chosen.length ? 1 : 0;
 }
