@@ -17,9 +17,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import type { Job } from 'quittance/http';
+import { openLedger } from 'quittance/ledger';
+import type { CallQuery } from '../src/ledger/call-query.ts';
 import { evenPriority } from './even-priority-arguments.ts';
+import { eventually } from './eventually.ts';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
 
@@ -119,9 +122,15 @@ test('the commands that a checkout suggests for another terminal work there', as
     const [, first = '', second = ''] = /In another terminal: (.+), (.+)\. Press Ctrl-C/.exec(said) ?? [];
     const type = async (command: string): Promise<string> =>
       (await run('sh', ['-c', command], { cwd })).stdout;
-    // The shop has only just opened. Each try starts npm and the program.
-    await expect.poll(() => type(first), { interval: 1_000 }).toContain('CONFIRMATION');
-    await expect.poll(() => type(second), { interval: 1_000 }).toContain('look_up_order');
+    // The shop has only just opened. Each command starts npm and the program, so they start when there is something.
+    const shop = await openLedger(join(cwd, 'its own/shop.db'));
+    onTestFinished(() => shop.close());
+    const find = async (query: CallQuery): Promise<void> =>
+      expect((await shop.queries.findCalls(query)).rows).not.toHaveLength(0);
+    await eventually(() => find({ status: 'held' }));
+    await eventually(() => find({ toolName: 'look_up_order' }));
+    expect(await type(first)).toContain('CONFIRMATION');
+    expect(await type(second)).toContain('look_up_order');
   } finally {
     await endAll(demo, 'SIGINT');
   }

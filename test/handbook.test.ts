@@ -1,10 +1,20 @@
 /** Checks the hand-written pages of docs/ against the code. */
 import { spawn } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { text } from 'node:stream/consumers';
-import ts from 'typescript';
+import { fileURLToPath } from 'node:url';
 import type { SuccessCheck } from 'quittance';
 import {
   coercionRules,
@@ -16,7 +26,7 @@ import {
 } from 'quittance';
 import { templateNames } from 'quittance/contracts';
 import { faultNames } from 'quittance/testing';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { operandKinds } from '../src/policy/language/operand.ts';
 import { builtInPrefixes } from '../src/policy/read/parse-selector.ts';
 import {
@@ -30,7 +40,7 @@ import {
 import { gateNames } from '../src/runtime/gates/gates.ts';
 import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';
-import { packageArguments } from './frameworks/suite/package-arguments.ts';
+import { isPackageBuilt, packageArguments } from './frameworks/suite/package-arguments.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 /** Pages whose blocks are separate programs that print the lines marked `// →`. */
@@ -103,33 +113,33 @@ function separatePrograms(page: string): readonly (readonly [name: string, progr
   return programs.map((program, index) => [`${page}-${index}`, program]);
 }
 
-test('the programs of the pages compile', () => {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
-    config: unknown;
-  };
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
-  const programs = new Map(
-    [
-      ...pages.map((page) => [page, programOf(page, 'ts')] as const),
-      ...typedPages.flatMap(separatePrograms),
-    ].map(([page, program]) => [join(root, `${page}.ts`), program]),
+test('the programs of the pages compile', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-handbook-types-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  for (const [page, program] of [
+    ...pages.map((page) => [page, programOf(page, 'ts')] as const),
+    ...typedPages.flatMap(separatePrograms),
+  ])
+    writeFileSync(join(folder, `${page.replaceAll('/', '_')}.ts`), program);
+  // They import this package by its name.
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(root, 'node_modules')).filter((each) => !each.startsWith('.')))
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  symlinkSync(root, join(modules, 'quittance'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const compilerOptions = isPackageBuilt() ? { customConditions: [] } : {};
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: ['*.ts'], exclude: [] }),
   );
-  const host = ts.createCompilerHost(options);
-  const compiler = ts.createProgram([...programs.keys()], options, {
-    ...host,
-    fileExists: (path) => programs.has(path) || host.fileExists(path),
-    readFile: (path) => programs.get(path) ?? host.readFile(path),
-    getSourceFile: (path, language, ...rest) => {
-      const program = programs.get(path);
-      return program === undefined
-        ? host.getSourceFile(path, language, ...rest)
-        : ts.createSourceFile(path, program, language);
-    },
-  });
-  const problems = [...programs.keys()].flatMap((path) =>
-    ts.getPreEmitDiagnostics(compiler, compiler.getSourceFile(path)),
-  );
-  expect(ts.formatDiagnostics(problems, host)).toBe('');
+  const tsc = fileURLToPath(new URL('bin/tsc', import.meta.resolve('typescript-native/package.json')));
+  const child = spawn(process.execPath, [tsc, '-p', folder], { cwd: folder });
+  const [problems, [code]] = await Promise.all([
+    text(child.stdout),
+    once(child, 'close') as Promise<[number]>,
+  ]);
+  expect([problems, code]).toEqual(['', 0]);
 });
 
 describe('docs/tools.md lists', () => {

@@ -72,6 +72,9 @@ const isolated = (home: string, url: string): Record<string, string> => ({
   DISABLE_TELEMETRY: '1',
   DISABLE_AUTOUPDATER: '1',
   DISABLE_ERROR_REPORTING: '1',
+  // The program runs for seconds. Its optimizing compilers cost more than they save in that time.
+  BUN_JSC_useDFGJIT: '0',
+  BUN_JSC_useFTLJIT: '0',
 });
 
 const mark = 'claude-process-';
