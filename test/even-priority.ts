@@ -2,14 +2,16 @@
  * Loaded first by test processes with a server, and by their threads. Keeps the priority of the server's
  * threads: the server lowers it so that its own event loop goes first. Here the other tests keep all cores
  * busy, and such a thread would wait for them, often longer than any timeout. Starts these threads from the
- * build if there is one.
+ * build if there is one. All of them share compiled modules, even a process without the environment of the tests.
  */
-import { syncBuiltinESMExports } from 'node:module';
+import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
+import { fileURLToPath } from 'node:url';
 import threads from 'node:worker_threads';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 
 os.setPriority = () => undefined;
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
 const sources = new URL('../src/http/', import.meta.url).href;
 

@@ -13,6 +13,7 @@ import type { GovernMcpOptions, McpClient } from 'quittance/mcp';
 import { governMcp } from 'quittance/mcp';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startProgram } from '../../conformance/mcp/start-program.ts';
+import { compileCache } from './suite/package-arguments.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -35,7 +36,12 @@ async function connect(
   args: readonly string[],
   env: Record<string, string> = {},
 ) {
-  const program = { command: process.execPath, args: [...args], env, stderr: 'ignore' as const };
+  const program = {
+    command: process.execPath,
+    args: [...args],
+    env: { ...compileCache, ...env },
+    stderr: 'ignore' as const,
+  };
   if (sdk === 'v1') {
     const client = new ClientV1(me);
     await client.connect(new StdioV1(program));

@@ -8,6 +8,7 @@ import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { cliCommand } from '../run-cli.ts';
+import { compileCache } from './suite/package-arguments.ts';
 
 const packages = join(import.meta.dirname, 'node_modules/@modelcontextprotocol');
 
@@ -18,11 +19,12 @@ function gateway(): { folder: string; command: string; args: string[] } {
   const server = (name: string, ...args: string[]): object => ({
     command: process.execPath,
     args: [join(packages, `server-${name}`, 'dist/index.js'), ...args],
+    env: compileCache,
   });
   const mcpServers = {
     everything: server('everything', 'stdio'),
     files: server('filesystem', folder),
-    memory: { ...server('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.json') } },
+    memory: { ...server('memory'), env: { ...compileCache, MEMORY_FILE_PATH: join(folder, 'memory.json') } },
   };
   const config = join(folder, 'mcp.json');
   writeFileSync(config, JSON.stringify({ mcpServers }));

@@ -9,7 +9,7 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, onTestFinished, test } from 'vitest';
-import { packageArguments } from './suite/package-arguments.ts';
+import { compileCache, packageArguments } from './suite/package-arguments.ts';
 
 const run = promisify(execFile);
 const program = [...packageArguments(), join(import.meta.dirname, '../mcp/govern/own-server.ts')];
@@ -54,7 +54,12 @@ test('the Inspector lists and calls the tools', async () => {
 test.each(['v1', 'v2'] as const)(
   'the client of SDK %s calls a tool, and learns that another is held',
   async (sdk) => {
-    const started = { command: process.execPath, args: program, stderr: 'ignore' as const };
+    const started = {
+      command: process.execPath,
+      args: program,
+      env: { ...compileCache },
+      stderr: 'ignore' as const,
+    };
     const client =
       sdk === 'v1' ? new ClientV1(me) : new ClientV2(me, { versionNegotiation: { mode: 'auto' } });
     await (client instanceof ClientV1

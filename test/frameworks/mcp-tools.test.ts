@@ -30,6 +30,7 @@ import type { ToldParts } from './harnesses/mastra-model.ts';
 import { scriptedModel as mastraModel } from './harnesses/mastra-model.ts';
 import { scriptedModel as openAiModel } from './harnesses/openai-agents.ts';
 import type { Told } from './suite/harness.ts';
+import { compileCache } from './suite/package-arguments.ts';
 
 /** Larger than the 12,000 characters that an output may have inline. */
 const png = Buffer.alloc(20_000, 7).toString('base64');
@@ -51,6 +52,7 @@ describe('OpenAI Agents, with its own MCP client', () => {
       name: 'everything',
       command: process.execPath,
       args: [createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js')],
+      env: { ...compileCache },
       useStructuredContent,
     });
     await server.connect();
@@ -100,7 +102,7 @@ describe('AI SDK, with its own MCP client', () => {
   async function connect(behind: 'alone' | 'gateway') {
     const server = notesServer(behind);
     const { command, args } = server;
-    const transport = new StdioMcpTransport({ command, args, stderr: 'ignore' });
+    const transport = new StdioMcpTransport({ command, args, env: { ...compileCache }, stderr: 'ignore' });
     const client = await createMCPClient({ transport });
     onTestFinished(() => client.close());
     return { ...server, tools: await client.tools() };
@@ -181,7 +183,7 @@ describe('Mastra, with its own MCP client', () => {
     const { command, args, effects } = notesServer();
     const client = new MCPClient({
       id: randomUUID(),
-      servers: { notes: { command, args, stderr: 'ignore' } },
+      servers: { notes: { command, args, env: { ...compileCache }, stderr: 'ignore' } },
     });
     onTestFinished(() => client.disconnect());
     const { asked, onConfirm } = approver();
@@ -225,7 +227,9 @@ describe('LangChain, with its own MCP client', () => {
   async function call(name: string) {
     const { command, args, effects } = notesServer();
     const client = new MultiServerMCPClient({
-      mcpServers: { notes: { transport: 'stdio', command, args, stderr: 'ignore' } },
+      mcpServers: {
+        notes: { transport: 'stdio', command, args, env: { ...compileCache }, stderr: 'ignore' },
+      },
     });
     onTestFinished(() => client.close());
     const { asked, onConfirm } = approver();

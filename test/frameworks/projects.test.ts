@@ -23,7 +23,7 @@ import {
 } from '../../src/cli/init/project-choices.ts';
 import { runProgramHere } from '../run-program.ts';
 import tested from './package.json' with { type: 'json' };
-import { isPackageBuilt, packageArguments } from './suite/package-arguments.ts';
+import { compileCache, isPackageBuilt, packageArguments } from './suite/package-arguments.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'quittance-projects-'));
@@ -121,6 +121,7 @@ const testProject = (name: string) =>
         HOME: process.env['HOME'],
         TMPDIR: process.env['TMPDIR'],
         QUITTANCE_CLI: cli,
+        ...compileCache,
       },
     },
   );

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { compileCache } from '../../frameworks/suite/package-arguments.ts';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';
 import { startEffects } from './start-server.ts';
@@ -15,7 +16,7 @@ const hostile: ServerEntry = {
   type: 'stdio',
   command: process.execPath,
   args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'hostile-server.ts')],
-  env: {},
+  env: compileCache,
 };
 
 const textOf = (result: { content?: unknown }): string =>

@@ -12,6 +12,7 @@ import type { McpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { compileCache } from '../../frameworks/suite/package-arguments.ts';
 
 export const ada: Caller = { id: 'ada', principal: { userId: 'ada' }, askedBy: undefined, readsOnly: false };
 
@@ -40,7 +41,7 @@ export const effectServer = (
     ...(era === undefined ? [] : [era]),
     ...(asks ? ['--asks'] : []),
   ],
-  env: {},
+  env: compileCache,
 });
 
 export const effectsIn = (file: string): readonly string[] =>
