@@ -49,7 +49,6 @@ export function refuseOldNode(version: string): void {
     'config.invalid',
     `A SQLite ledger needs Node ${oldestNode} or newer; this is Node ${version}. Install a newer one from ` +
       'https://nodejs.org, or switch with your version manager: nvm install 24.',
-    { node: version },
   );
 }
 
