@@ -9,6 +9,7 @@ import type { Ledger } from 'quittance/store';
 import { BoundedReads } from '../../src/http/bounded-reads.ts';
 import { readStats } from '../../src/http/read-stats.ts';
 import { countHits } from '../../src/http/read-versions.ts';
+import { SampleCall } from '../../src/testing/sample-call.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';
@@ -101,6 +102,22 @@ test('concurrent calls share their look-ups and their commits', async () => {
     Array.from({ length: 100 }, (_, n) => turn.call({ id: `c${n}`, name: 'get_weather', arguments: { n } })),
   );
   expect(ofCalls().length).toBeLessThan(12);
+});
+
+test('large entries are not sent in one statement, however many wait', async () => {
+  newSchema();
+  const ledger = await open(`${proxy.url}?writers=1`);
+  await ledger.journal.append(new SampleCall('first').begin());
+  proxy.statements.length = 0;
+  const input = { text: 'x'.repeat(1_500_000) };
+  const calls = Array.from({ length: 6 }, (_, n) => new SampleCall(`large-${n}`, { input }));
+  const small = Array.from({ length: 40 }, (_, n) => new SampleCall(`small-${n}`));
+  const results = await Promise.all(
+    [...calls, ...small].map(async (call) => ledger.journal.append(call.begin())),
+  );
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['appended']));
+  // Two of them fit into a statement. The small ones go with the last of them.
+  expect(proxy.statements.filter((text) => text.includes('append_v2'))).toHaveLength(3);
 });
 
 test('a call that another process made is answered with its outcome and does not run again', async () => {

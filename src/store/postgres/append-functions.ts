@@ -15,7 +15,8 @@
  *
  * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
  * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once. Without
- * that setting, the server makes new ones for each length of the arrays.
+ * that setting, the server makes new ones for each length of the arrays. Up to version 17, the server counts a scan that
+ * is switched off as very expensive. Without `jit = off` it would compile the statement with every append: 100 ms.
  *
  * `p_names` are the sessions of the batch, each once. `p_new`: some of them may have no head yet; without it, a missing
  * head is QT003. `p_simple`: no item has extras, and no call appears twice. `p_tools` and `p_digests` name effects that
@@ -192,7 +193,7 @@ CREATE OR REPLACE FUNCTION append_v2(
   p_calls text[], p_expected integer[], p_texts text[], p_bodies text[], p_salts text[], p_tools text[],
   p_digests text[], p_extras text[], p_counters text[], p_quoted text[], p_keys text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT
-SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
+SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE v_found bigint; v_last bigint; v_lane bigint; v_first bigint; v_doubts boolean; v_fine boolean;
 BEGIN
   IF cardinality(p_counters) + cardinality(p_keys) > 0 THEN
@@ -259,7 +260,7 @@ function toLockSql(first: string, doubts: string, lane: string): string {
   END IF;
   SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL), ${lane}
     INTO v_found, v_last, ${first}, ${doubts}, v_lane FROM (
-    SELECT h.position, h.doubts, (SELECT position_base FROM ledger) AS base FROM sessions h
+    SELECT h.position, h.doubts, (SELECT position_base FROM ledger WHERE one) AS base FROM sessions h
       WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
   IF v_lane = 0 THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
   IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;

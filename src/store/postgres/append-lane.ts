@@ -53,6 +53,8 @@ type ResultRow = {
 };
 
 const mostInBatch = 256;
+/** A larger batch takes so long that its statement would time out. A larger entry is sent alone. */
+const mostCharsInBatch = 4_000_000;
 const mostKnown = 100_000;
 /** So many appends wait only if the calls come faster than the server takes them. */
 const manyQueued = 32;
@@ -121,8 +123,19 @@ export class AppendLane {
 
   async #run(): Promise<void> {
     await Promise.resolve(); // appends of the same moment share a batch
-    while (this.#queue.length > 0) await this.#sendBatch(this.#queue.splice(0, mostInBatch));
+    while (this.#queue.length > 0) await this.#sendBatch(this.#queue.splice(0, this.#countNext()));
     this.#work = undefined;
+  }
+
+  /** How many of the queued appends fit into the next batch. */
+  #countNext(): number {
+    let chars = 0;
+    const most = Math.min(this.#queue.length, mostInBatch);
+    for (let count = 0; count < most; count++) {
+      chars += sizeOf(this.#queue[count]?.item);
+      if (chars > mostCharsInBatch) return Math.max(count, 1);
+    }
+    return most;
   }
 
   async #sendBatch(batch: readonly Job[]): Promise<void> {
@@ -283,6 +296,9 @@ export class AppendLane {
     return jobs.filter((job) => !kept.has(job));
   }
 }
+
+const sizeOf = (item: AppendItem | undefined): number =>
+  item === undefined ? 0 : item.text.length + (item.bodies?.length ?? 0) + (item.extras?.length ?? 0);
 
 /** Ids of transactions only rise. So an epoch never comes back, not even after the row of the lane was removed. */
 const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, pg_current_xact_id()::text::bigint)

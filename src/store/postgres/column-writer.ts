@@ -5,6 +5,7 @@
 import { headerBytes, int4Oid, nullLength, textOid, writeHeader } from './text-array.ts';
 
 const firstBytes = 65_536;
+const mostKeptBytes = 4_194_304;
 /** UTF-8 takes at most this many bytes for a UTF-16 unit. */
 const mostBytesPerUnit = 3;
 
@@ -13,9 +14,10 @@ export class ColumnWriter {
   #start = 0;
   #at = 0;
 
-  /** The buffer may be written again. */
+  /** The buffer may be written again. One that a large entry needed is given up. */
   beginBatch(): void {
     this.#at = 0;
+    if (this.#buffer.length > mostKeptBytes) this.#buffer = Buffer.allocUnsafe(firstBytes);
   }
 
   texts<Item>(items: readonly Item[], valueOf: (item: Item) => string | null): Buffer {
