@@ -449,6 +449,14 @@ describe('doctor on PostgreSQL', () => {
         remedy: expect.stringContaining('same key') as string,
       }),
     );
+    const options = encodeURIComponent('-c default_transaction_read_only=on -c statement_timeout=5s');
+    const limited = await examine({ args: ['--ledger', `${url}&options=${options}`], env });
+    expect(limited.findings).toMatchObject(
+      expect.arrayContaining([
+        expect.objectContaining({ level: 'problem', check: 'writes' }),
+        expect.objectContaining({ level: 'warning', check: 'timeouts' }),
+      ]) as object,
+    );
     const away = await examine({ args: ['--ledger', 'postgres://nobody@127.0.0.1:1/none'], env });
     expect(away.findings).toContainEqual(
       expect.objectContaining({

@@ -87,7 +87,8 @@ async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding>
     yield* checkFiles(address.path);
     if (!existsSync(address.path)) return;
   }
-  if (address.kind === 'postgres') yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env));
+  if (address.kind === 'postgres')
+    yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env), env['PGHOST']);
   yield* checkOpened(url, now());
   yield* checkAnchor(typed.text('anchor'), now());
 }

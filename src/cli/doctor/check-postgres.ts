@@ -4,6 +4,7 @@ import { readLedgerRow, readMigrationState } from '../../store/postgres/migrate.
 import { PgPool } from '../../store/postgres/pg-pool.ts';
 import { checksOfKey } from '../../store/postgres/postgres-ledger.ts';
 import { readSettings } from '../../store/postgres/settings.ts';
+import { splitHosts } from '../../store/postgres/split-hosts.ts';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -18,12 +19,16 @@ type ServerSettings = Readonly<
     | 'autovacuum'
     | 'max_connections'
     | 'statement_timeout'
+    | 'encoding'
     | 'lock_timeout'
     | 'idle_session_timeout',
     string
   > & {
     readonly connections: number;
     readonly tls: boolean | null;
+    readonly is_standby: boolean;
+    readonly is_read_only: boolean;
+    readonly is_socket: boolean;
     readonly is_superuser: boolean;
     readonly user: string;
   }
@@ -33,22 +38,28 @@ const settingsSql = `SELECT current_setting('server_version') AS version, curren
   current_setting('full_page_writes') AS full_page_writes, current_setting('synchronous_commit') AS synchronous_commit,
   current_setting('wal_level') AS wal_level, current_setting('autovacuum') AS autovacuum,
   current_setting('max_connections') AS max_connections,
-  (SELECT coalesce((SELECT split_part(c, '=', 2) FROM pg_roles r, unnest(r.rolconfig) c
-     WHERE r.rolname = current_user AND c LIKE 'statement_timeout=%'), '0')) AS statement_timeout,
+  current_setting('statement_timeout') AS statement_timeout, current_setting('server_encoding') AS encoding,
+  pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only,
+  inet_client_addr() IS NULL AS is_socket,
   current_setting('lock_timeout') AS lock_timeout,
   coalesce(current_setting('idle_session_timeout', true), '0') AS idle_session_timeout,
   (SELECT count(*)::integer FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
   (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
   (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser, current_user AS user`;
 
-export async function* checkPostgres(url: string, sealKey: Uint8Array | undefined): AsyncGenerator<Finding> {
+/** `envHost`: the host of a URL that names none. */
+export async function* checkPostgres(
+  url: string,
+  sealKey: Uint8Array | undefined,
+  envHost = '',
+): AsyncGenerator<Finding> {
   const settings = { ...readSettings(url, {}), readers: 2, outageWaitMs: 0 };
   const pool = new PgPool(settings);
   try {
     const [found] = await pool.query<ServerSettings>(settingsSql);
     if (found === undefined) return;
     yield* checkServer(found);
-    yield* checkAccess(found, url);
+    yield* checkAccess(found, url, envHost);
     yield await checkPooler(url);
     yield* checkSchema(pool, sealKey);
   } catch (error) {
@@ -72,6 +83,7 @@ function* checkServer(found: ServerSettings): Generator<Finding> {
       'Upgrade the server to version 14 or newer.',
     );
   else yield fine('postgres', `PostgreSQL ${found.version}`);
+  yield* checkDatabase(found);
   const off = (name: 'fsync' | 'full_page_writes', why: string): Finding[] =>
     found[name] === 'off'
       ? [
@@ -112,6 +124,27 @@ function* checkServer(found: ServerSettings): Generator<Finding> {
     );
   else yield fine('connections', `${found.connections} of ${most}`);
   yield* checkTimeouts(found);
+}
+
+function* checkDatabase({ encoding, is_standby, is_read_only, user }: ServerSettings): Generator<Finding> {
+  if (encoding !== 'UTF8')
+    yield problem(
+      'encoding',
+      `The database has the encoding ${encoding}: results with other characters cannot be stored.`,
+      `Copy the ledger to a database with ENCODING 'UTF8': quittance copy`,
+    );
+  if (is_standby)
+    yield warning(
+      'writes',
+      'The server is a standby: commands can read, but no process can make calls.',
+      'Give the processes the URL of the primary, or of all servers: postgres://user@one,two/database',
+    );
+  else if (is_read_only)
+    yield problem(
+      'writes',
+      'Transactions are read-only, so no process can make calls (default_transaction_read_only).',
+      `ALTER ROLE ${user} SET default_transaction_read_only = off;`,
+    );
 }
 
 function* checkTimeouts({
@@ -155,13 +188,18 @@ function toMs(value: string): number {
   return Number(count) * (units[unit] ?? 1);
 }
 
-function* checkAccess({ tls, is_superuser, user }: ServerSettings, url: string): Generator<Finding> {
-  const { hostname, searchParams } = new URL(url.split(',')[0] ?? url);
-  const isLocal = /^(?:|localhost|127\.[\d.]+|\[?::1\]?)$/.test(hostname) || searchParams.has('host');
+function* checkAccess(
+  { tls, is_superuser, is_socket, user }: ServerSettings,
+  url: string,
+  envHost: string,
+): Generator<Finding> {
+  const { hostname, searchParams } = new URL(splitHosts(url)[0]);
+  const host = searchParams.get('host') ?? (hostname || envHost);
+  const isLocal = is_socket || /^(?:|localhost|127\.[\d.]+|\[?::1\]?)$/.test(host);
   if (tls !== true && !isLocal)
     yield problem(
       'tls',
-      `The connection to ${hostname} is not encrypted: others on the network can read and change it.`,
+      `The connection to ${host} is not encrypted: others on the network can read and change it.`,
       'Add ?sslmode=verify-full to the URL, and enable ssl on the server.',
     );
   else if (searchParams.get('sslmode') === 'no-verify')
