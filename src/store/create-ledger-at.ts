@@ -8,6 +8,7 @@ import { createLazyLedger } from './lazy-ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
 import { requireDriver } from './postgres/pg-driver.ts';
+import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { postgresOwnFiles } from './postgres/postgres-own-files.ts';
 import { findGivenSealKey, needSealKey } from './seal-key.ts';
 import { loadDriver } from './sqlite/database.ts';
@@ -35,6 +36,7 @@ export function createLedgerAt(url: string, { clock }: { readonly clock?: Clock 
     }
     case 'postgres': {
       requireDriver();
+      withPgEnvironment(url, process.env);
       const { sealKey, sealKeyFile, readSealKey } = needSealKey(process.env, {});
       const options = { clock, sealKey, sealKeyFile, readSealKey, spillFolder: resolve('.quittance/spill') };
       return createLazyLedger({

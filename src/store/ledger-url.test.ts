@@ -40,6 +40,12 @@ test.each([
   ['postgres://u:hunter2@h/db?sslmode=requre', /unknown sslmode.*verify-full/],
   ['postgres://u:hunter2@h/db?schema=a-b', /schema/],
   ['postgres://u:hunter2@h/db?schema=pg_x', /schema/],
+  [`postgres://u:hunter2@h/db?schema=${'s'.repeat(54)}`, /at most 53 characters/],
+  ['postgres://u:hunter2@h/db?shema=agents', /unknown parameter "shema"; did you mean "schema"\?$/],
+  ['postgres://u:hunter2@h/db?ownerLeaseMs=9000', /did you mean "owner_lease_ms"/],
+  ['postgres://u:hunter2@h/db?migrate=false', /"migrate", which is an option of openLedger/],
+  ['postgres://u:hunter2@h/db?outage_wait_ms=1', /"outage_wait_ms", which is an option of openLedger/],
+  ['postgres:///db?service=agents', /names a service/],
   ['postgres://u:hunter2@h/db#x', /%23/],
 ])('a runtime on %s is refused at once, with the reason and without the password', (url, reason) => {
   const error = thrownBy(() => createRuntime({ tools: [], ledger: url }));

@@ -48,6 +48,7 @@ export async function openWithKey(
     case 'postgres':
       return openPostgresLedger(withPgEnvironment(address.url, process.env), {
         ...options,
+        ...(options.listen && { listen: withPgEnvironment(options.listen, process.env) }),
         ...(keyAccess === 'make' ? needSealKey(process.env, options) : findSealKey(process.env, options)),
       });
   }

@@ -86,6 +86,103 @@ test('a remark whose answer was lost is stored once, although it has no version'
   expect(await direct.entries.read({ limit: 10 })).toHaveLength(3);
 });
 
+test('an epoch of a connection never comes back, so that a statement it sent before it broke is refused', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({ writers: 1 }, proxy.url);
+  const client = await openClient();
+  const epoch = async (): Promise<number> => {
+    const { rows } = await client.query<{ epoch: string }>(`SELECT epoch FROM ${schema}.lanes`);
+    return Number(rows[0]?.epoch);
+  };
+  const call = new SampleCall('c');
+  await ledger.journal.append(call.begin());
+  await ledger.journal.append(call.end());
+  const before = await epoch();
+  // Another process takes this one for gone and removes its lane.
+  await client.query(`DELETE FROM ${schema}.lanes`);
+  proxy.cut();
+  await expect(ledger.journal.append(call.recall())).resolves.toMatchObject({ status: 'appended' });
+  expect(await epoch()).toBeGreaterThan(before);
+  // The statement of the old connection arrives only now. A remark has no version that would refuse it.
+  const [row] = (
+    await client.query(`SELECT text, bodies, salt FROM ${schema}.entries ORDER BY position DESC`)
+  ).rows;
+  const late = client.query(
+    `SELECT * FROM ${schema}.append_v2('${ledger.owners.ownerId}/0', ${before}, '{session}', '{}', false, false,
+       '{session}', '{c}', '{-1}', ARRAY[$1::text], ARRAY[$2::text], ARRAY[$3::text], '{NULL}', '{NULL}',
+       '{"{}"}', '{}', '{}', '{}')`,
+    [row.text, row.bodies, row.salt],
+  );
+  await expect(late).rejects.toMatchObject({ code: 'QT002' });
+});
+
+test('a connection that may not listen is closed, and the process listens as soon as it may', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const client = await openClient();
+  const count = async (sql: string, value: string): Promise<number> => {
+    const { rows } = await client.query<{ count: string }>(`SELECT count(*) AS count ${sql}`, [value]);
+    return Number(rows[0]?.count);
+  };
+  const countRefused = (): Promise<number> =>
+    count('FROM pg_stat_activity WHERE query = $1', `LISTEM quittance_${schema}`);
+  const countRenewals = (): number =>
+    proxy.statements.filter((text) => text.startsWith('WITH renewed')).length;
+  proxy.replace(['LISTEN', 'LISTEM']);
+  // Calls do not need it: the process has its lease, and looks for changes by itself.
+  const ledger = await open({ ownerLeaseMs: 1_000 }, proxy.url);
+  const other = await open();
+  const call = new SampleCall('c');
+  await other.journal.append(call.begin());
+  const woken = ledger.journal.whenChanged('session', 'c', 1);
+  await other.journal.append(call.end());
+  await woken;
+  // It tries again with every renewal.
+  await expect.poll(countRenewals, { timeout: 20_000 }).toBeGreaterThan(4);
+  await expect.poll(countRefused).toBeLessThan(2);
+  proxy.replace(undefined);
+  const countLocks = (): Promise<number> =>
+    count(
+      `FROM pg_locks l JOIN ${schema}.owners o ON l.objid::bigint = (o.lock_key & 4294967295)
+       WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND o.owner_id = $1`,
+      ledger.owners.ownerId,
+    );
+  await expect.poll(countLocks, { timeout: 20_000 }).toBe(1);
+});
+
+test('a listening connection that cannot be made, or that reaches another database, is reported at start', async () => {
+  newSchema();
+  await open();
+  const elsewhere = new URL(server.url);
+  elsewhere.pathname = '/template1';
+  await expect(open({ listen: elsewhere.href })).rejects.toMatchObject({
+    code: 'config.invalid',
+    message: expect.stringContaining('another database'),
+  });
+  await expect(open({ listen: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toMatchObject({
+    code: 'ledger.unavailable',
+    message: expect.stringContaining('"listen"'),
+  });
+});
+
+test('a large output is stored although the connection breaks', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const ledger = await open({}, proxy.url);
+  const artifact = {
+    sessionId: 's',
+    artifactId: 'a',
+    callId: 'c',
+    mimeType: 'text/plain',
+    content: 'x'.repeat(50_000),
+  };
+  proxy.cutWithin('artifacts', 100);
+  await ledger.artifacts.put(artifact);
+  proxy.cutWithin('artifacts', 10);
+  expect(await ledger.artifacts.read('s', 'a')).toMatchObject({ content: artifact.content });
+});
+
 test('calls continue after all connections of a process were cut', async () => {
   newSchema();
   const proxy = await openProxy();

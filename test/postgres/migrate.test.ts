@@ -7,6 +7,8 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { migrations } from '../../src/store/postgres/migrations.ts';
+import { PgPool } from '../../src/store/postgres/pg-pool.ts';
+import { readSettings } from '../../src/store/postgres/settings.ts';
 import { openMigration } from '../../src/store/open-migration.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { runCli } from '../run-cli.ts';
@@ -176,6 +178,103 @@ describe('quittance migrate', () => {
     });
   });
 
+  test('makes a schema whose name is a word of SQL, with its roles', async () => {
+    const schema = 'select';
+    const migration = openMigration(urlOf(schema));
+    try {
+      await admin.query(migration.toScript(await migration.readState()));
+      await admin.query(migration.rolesScript());
+      expect(await migration.readState()).toMatchObject({ found: migrations.length });
+      const ledger = closeLater(await openLedger(urlOf(schema), { spillFolder: join(folder, schema) }));
+      await ledger.journal.append(new SampleCall('c').begin());
+      expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+    } finally {
+      for (const one of [...closing.splice(0).reverse(), migration]) await one.close();
+      await admin.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+      for (const role of ['keeper', 'approver', 'reader', 'writer'])
+        await admin.query(`DROP ROLE IF EXISTS ${schema}_${role}`);
+    }
+  });
+
+  test('lets no append be compiled: servers up to version 17 would do that every time', async () => {
+    const schema = newSchema();
+    await closeLater(openMigration(urlOf(schema))).run();
+    const { rows } = await admin.query<{ name: string }>(
+      `SELECT p.proname AS name FROM pg_proc p WHERE p.pronamespace = $1::regnamespace
+       AND 'enable_seqscan=off' = ANY (p.proconfig) AND NOT 'jit=off' = ANY (p.proconfig)`,
+      [schema],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  describe('in a database with other settings', () => {
+    const name = `settings_${process.pid}`;
+    const urlIn = (database: string, schema: string): string => {
+      const url = new URL(urlOf(schema));
+      url.pathname = `/${database}`;
+      return url.href;
+    };
+    beforeAll(async () => {
+      await admin.query(`CREATE DATABASE ${name}_latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+      await admin.query(`CREATE DATABASE ${name}`);
+      for (const setting of [
+        `bytea_output = escape`,
+        `search_path = ''`,
+        `standard_conforming_strings = off`,
+        `statement_timeout = '30s'`,
+        `idle_in_transaction_session_timeout = '30s'`,
+      ])
+        await admin.query(`ALTER DATABASE ${name} SET ${setting}`);
+    });
+    afterAll(async () => {
+      for (const database of [name, `${name}_latin`])
+        await admin.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    });
+
+    test('refuses an encoding that cannot hold every text', async () => {
+      const url = urlIn(`${name}_latin`, newSchema());
+      const migration = closeLater(openMigration(url));
+      await expect(migration.run()).rejects.toMatchObject({
+        code: 'config.invalid',
+        message: expect.stringContaining('LATIN1'),
+      });
+      const client = new pg.Client({ connectionString: url });
+      closeLater({ close: () => client.end() });
+      await client.connect();
+      const script = migration.toScript(await migration.readState());
+      await expect(client.query(script)).rejects.toMatchObject({ code: '22012' });
+    });
+
+    test('makes tables that hold every text and every byte', async () => {
+      const ledger = closeLater(
+        await openLedger(urlIn(name, newSchema()), { spillFolder: join(folder, name) }),
+      );
+      const text = "a'b\\c\u0000\u20ac\u{1f600}";
+      const call = new SampleCall(text, { input: { text }, output: text });
+      await ledger.journal.append(call.begin());
+      await ledger.journal.append(call.end());
+      const content = Uint8Array.from({ length: 1_000 }, (_, n) => n % 256);
+      await ledger.artifacts.put({
+        sessionId: 'session',
+        artifactId: 'a',
+        callId: text,
+        mimeType: 'x/y',
+        content,
+      });
+      expect(await ledger.artifacts.read('session', 'a')).toMatchObject({ callId: text, content });
+      expect(await ledger.journal.readCall('session', text)).toMatchObject({ version: 2 });
+      expect(await findProblems(ledger)).toEqual([]);
+    });
+
+    test('gives work on a whole ledger the time that it needs', async () => {
+      const pool = closeLater(new PgPool(readSettings(urlIn(name, newSchema()), {})));
+      const limits = `SELECT current_setting('statement_timeout') || ' ' ||
+        current_setting('idle_in_transaction_session_timeout') AS limits`;
+      expect(await pool.query(limits)).toEqual([{ limits: '30s 30s' }]);
+      expect(await pool.longTransaction((query) => query(limits))).toEqual([{ limits: '0 0' }]);
+    });
+  });
+
   test('upgrades a SQLite ledger', async () => {
     const ledger = join(folder, 'file.db');
     expect(await runCli(['migrate', '--ledger', ledger])).toMatchObject({ code: 0 });
@@ -312,6 +411,22 @@ describe('roles', () => {
       `CREATE TABLE mine (a integer)`,
     ])
       expect([sql, await tryAs('reader', sql)]).toEqual([sql, denied]);
+  });
+
+  test('a reader lists calls of a server that takes no writes, such as a standby', async () => {
+    const writer = await openLedger(urlOf(schema, login('writer')), {
+      migrate: false,
+      spillFolder: join(folder, 'spill-unlisted'),
+    });
+    await writer.journal.append(new SampleCall('unlisted', { sessionId: 'other' }).begin());
+    await writer.close(); // before the lists are filled
+    await admin.query(`ALTER ROLE ${login('writer')} SET default_transaction_read_only = on`);
+    try {
+      const ledger = await open('writer', true);
+      expect((await ledger.queries.findCalls({ sessionId: 's' })).rows).toHaveLength(3);
+    } finally {
+      await admin.query(`ALTER ROLE ${login('writer')} RESET default_transaction_read_only`);
+    }
   });
 
   test('a writer adds entries and cannot change, remove or alter them', async () => {

@@ -23,6 +23,8 @@ export type PgProxy = {
   cutWithin(text: string, bytes: number): void;
   /** Cuts the connection once the server has sent so many bytes of the answer to that statement. */
   cutAnswerTo(text: string, bytes: number): void;
+  /** Changes a word of every statement into another one of the same length. Undefined: no longer. */
+  replace(words: readonly [from: string, to: string] | undefined): void;
   close(): Promise<void>;
 };
 
@@ -36,6 +38,7 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
   let isRefusing = false;
   let isStalled = false;
   let planned: Cut | undefined;
+  let replaced: readonly [from: string, to: string] | undefined;
 
   const server = createServer((client) => {
     if (isRefusing) {
@@ -56,6 +59,8 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
       });
     }
     client.on('data', (bytes) => {
+      const at = replaced === undefined ? -1 : bytes.indexOf(replaced[0]);
+      if (at !== -1) bytes.write(replaced?.[1] ?? '', at);
       for (const text of textsIn(bytes)) statements.push(text);
       if (planned !== undefined && bytes.includes(planned.text)) {
         const { side, bytes: many } = planned;
@@ -111,6 +116,9 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
     },
     cutAnswerTo: (text, bytes) => {
       planned = { text, bytes, side: 'answer' };
+    },
+    replace: (words) => {
+      replaced = words;
     },
     close: () =>
       new Promise((resolve) => {

@@ -9,6 +9,7 @@ import {
   migrations,
   placesPerTransaction,
 } from './migrations.ts';
+import { quoteSchema } from './settings.ts';
 import { rebuildWith } from './side-rebuild.ts';
 
 export type LedgerRow = {
@@ -25,7 +26,7 @@ const columns = 'ledger_id AS "ledgerId", format, key_check AS "keyCheck"';
 /** The row of the ledger; undefined where the tables do not exist. */
 export async function readLedgerRow(pool: PgPool): Promise<LedgerRow | undefined> {
   const [exists] = await pool.query<{ found: boolean }>(`SELECT to_regclass($1) IS NOT NULL AS found`, [
-    `${pool.settings.schema}.ledger`,
+    `${quoteSchema(pool.settings.schema)}.ledger`,
   ]);
   if (exists?.found !== true) return undefined;
   const [row] = await pool.query<LedgerRow>(`SELECT ${columns} FROM @ledger`);
@@ -41,10 +42,11 @@ export async function readMigrationState(pool: PgPool): Promise<MigrationState> 
 
 export async function migrate(pool: PgPool): Promise<LedgerRow> {
   const { schema } = pool.settings;
-  return pool.transaction(async (query) => {
+  return pool.longTransaction(async (query) => {
     await query(`SELECT ${lockSql(schema)}`);
     const found = await formatOf(query, schema);
     refuseNewer(found);
+    if (found === 0) await refuseServer(query);
     for (const sql of toStatements(schema, found)) await query(sql);
     if (found > 0 && found < firstFormatWithMarks) await rebuildWith(query, Date.now());
     const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger`);
@@ -52,13 +54,35 @@ export async function migrate(pool: PgPool): Promise<LedgerRow> {
   });
 }
 
+/** Texts of other encodings could not hold every result. Older servers lack functions that the tables need. */
+async function refuseServer(query: PgQuery): Promise<void> {
+  const [server] = await query<{ encoding: string; version: number }>(
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('server_version_num')::integer AS version`,
+  );
+  if (server === undefined) return;
+  if (server.version < oldestServer)
+    throw new QuittanceError(
+      'config.invalid',
+      `The server has version ${Math.floor(server.version / 10_000)} of PostgreSQL. A ledger needs version ${oldestServer / 10_000} or newer.`,
+    );
+  if (server.encoding !== 'UTF8')
+    throw new QuittanceError(
+      'config.invalid',
+      `The database has the encoding ${server.encoding}, which cannot hold every text. Create one for the ledger: ` +
+        `CREATE DATABASE agents ENCODING 'UTF8' TEMPLATE template0;`,
+    );
+}
+
+const oldestServer = 140_000;
+
 /** The same as a script for `psql`. Nothing if the tables are up to date. */
 export function toMigrationScript(schema: string, { found, wanted }: MigrationState): string {
   if (found === wanted) return '';
   const guard =
     found === 0
-      ? `SELECT 1 / CASE WHEN to_regclass('${schema}.ledger') IS NULL THEN 1 ELSE 0 END AS "there is no ledger yet";`
-      : `SELECT 1 / CASE WHEN format = ${found} THEN 1 ELSE 0 END AS "the version is still ${found}" FROM ${schema}.ledger;`;
+      ? `SELECT 1 / CASE WHEN to_regclass('${quoteSchema(schema)}.ledger') IS NULL THEN 1 ELSE 0 END AS "there is no ledger yet",
+  1 / CASE WHEN current_setting('server_encoding') = 'UTF8' THEN 1 ELSE 0 END AS "the encoding is UTF8";`
+      : `SELECT 1 / CASE WHEN format = ${found} THEN 1 ELSE 0 END AS "the version is still ${found}" FROM ${quoteSchema(schema)}.ledger;`;
   return [
     `-- Quittance: tables of version ${wanted} in the schema ${schema}, from version ${found}.`,
     'BEGIN;',
@@ -77,12 +101,12 @@ const lockSql = (schema: string): string =>
   `pg_advisory_xact_lock(hashtextextended('quittance migrate ${schema}', 5498))`;
 
 /** Functions keep this path. Temporary tables come last: else a role could put its own in the place of the ledger's. */
-const toPathSql = (schema: string): string => `SET LOCAL search_path TO ${schema}, pg_temp`;
+const toPathSql = (schema: string): string => `SET LOCAL search_path TO ${quoteSchema(schema)}, pg_temp`;
 
 function toStatements(schema: string, found: number): readonly string[] {
   if (found === migrations.length) return [toPathSql(schema)];
   return [
-    ...(found === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${schema}`] : []),
+    ...(found === 0 ? [`CREATE SCHEMA IF NOT EXISTS ${quoteSchema(schema)}`] : []),
     toPathSql(schema),
     ...migrations.slice(found).filter((sql) => sql !== ''),
     functions,

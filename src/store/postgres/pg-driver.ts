@@ -40,12 +40,23 @@ const types: CustomTypesConfig = {
     if (format === 'binary') return (value: unknown) => value;
     if (oid === int8Oid || oid === int4Oid || oid === float8Oid) return Number;
     if (oid === boolOid) return (value: string) => value === 't';
-    if (oid === byteaOid) return (value: string) => Buffer.from(value.slice(2), 'hex');
+    if (oid === byteaOid) return toBytes;
     return (value: string) => value;
   }) as CustomTypesConfig['getTypeParser'], // its overloads differ only in the type of the value
 };
 const boolOid = 16;
 const byteaOid = 17;
+
+/** The database may be set to either of the two forms that bytes have as text (`bytea_output`). */
+function toBytes(value: string): Buffer {
+  if (value.startsWith('\\x')) return Buffer.from(value.slice(2), 'hex');
+  return Buffer.from(
+    value.replaceAll(/\\(\\|[0-7]{3})/g, (_, code: string) =>
+      code === '\\' ? code : String.fromCodePoint(Number.parseInt(code, 8)),
+    ),
+    'latin1',
+  );
+}
 
 /** Connects to the server. Of several, to the one that takes writes: all are asked at once. */
 export async function connect(settings: PgSettings): Promise<PgConnection> {

@@ -4,6 +4,7 @@ import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
 import { connect, damagedState, isConflict, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
+import { quoteSchema } from './settings.ts';
 
 export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
 
@@ -17,6 +18,7 @@ const mostWaiting = 10_000;
 const mostTries = 5;
 const mostQueryTries = 20;
 const pauseMs = 50;
+const longestStatementMs = 3_600_000;
 
 export class PgPool {
   readonly settings: PostgresSettings;
@@ -43,8 +45,13 @@ export class PgPool {
       }
   }
 
-  /** The same for a statement that changes nothing: runs it again where the connection broke. */
+  /** The same for a statement that changes nothing. */
   async read<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
+    return this.repeat(text, values);
+  }
+
+  /** The same for a statement that may take effect twice: runs it again where the connection broke. */
+  async repeat<Row>(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
     const untilMs = performance.now() + this.settings.outageWaitMs;
     for (;;)
       try {
@@ -63,19 +70,36 @@ export class PgPool {
 
   /** Runs statements in one transaction. Runs it again where the server asks for that. */
   async transaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
-    for (let tries = 1; ; tries++)
+    return again(() => this.#with((connection) => this.#inTransaction(connection, work)));
+  }
+
+  /**
+   * The same for work on the whole ledger, on a connection of its own. Its statements may take minutes. It may wait for a
+   * slow source between two of them. So the time limits of the database do not apply to it.
+   */
+  async longTransaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+    return again(async () => {
       try {
-        return await this.#with((connection) => this.#inTransaction(connection, work));
+        const connection = await connect({ ...this.settings, statementTimeoutMs: longestStatementMs });
+        try {
+          return await this.#inTransaction(connection, async (query) => {
+            await query(withoutTimeoutsSql);
+            return work(query);
+          });
+        } finally {
+          await connection.end();
+        }
       } catch (error) {
-        if (!isRetryable((error as Error).cause ?? error) || tries === mostTries) throw error;
+        throw toUnavailable(error);
       }
+    });
   }
 
   named(text: string): string {
     let named = this.#texts.get(text);
     if (named === undefined) {
       // `@@` is an operator.
-      named = text.replaceAll(/(?<!@)@(?=[a-z])/g, `${this.settings.schema}.`);
+      named = text.replaceAll(/(?<!@)@(?=[a-z])/g, `${quoteSchema(this.settings.schema)}.`);
       this.#texts.set(text, named);
     }
     return named;
@@ -161,6 +185,19 @@ export class PgPool {
     if (next !== undefined) this.#take().then(next.resolve, next.reject);
   }
 }
+
+async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await work();
+    } catch (error) {
+      if (!isRetryable((error as Error).cause ?? error) || tries === mostTries) throw error;
+    }
+}
+
+/** One of these settings does not exist in older versions. */
+const withoutTimeoutsSql = `SELECT set_config(name, '0', true) FROM pg_catalog.pg_settings
+  WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /** Did the connection break, or could none be made? Errors of ours have no such cause. */
 const isBroken = (cause: unknown): boolean =>

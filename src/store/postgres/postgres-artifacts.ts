@@ -28,7 +28,8 @@ export class PostgresArtifacts implements Artifacts {
       typeof content === 'string'
         ? Buffer.from(content, encoding as BufferEncoding) // a string has one of the two text encodings
         : Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-    await this.#pool.query(
+    // Without the content, the result of a call that ran would be lost.
+    await this.#pool.repeat(
       `INSERT INTO @artifacts (session_id, artifact_id, call_id, mime, encoding, bytes, hash, content)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
        ON CONFLICT (session_id, artifact_id) DO UPDATE SET call_id = excluded.call_id, mime = excluded.mime,
@@ -88,7 +89,7 @@ export class PostgresArtifacts implements Artifacts {
   }
 
   async #piece(sessionId: string, artifactId: string, from: number, most: number): Promise<Uint8Array> {
-    const [row] = await this.#pool.query<{ piece: Buffer }>(
+    const [row] = await this.#pool.read<{ piece: Buffer }>(
       `SELECT substring(content FROM $3::integer FOR $4::integer) AS piece
        FROM @artifacts WHERE session_id = $1 AND artifact_id = $2`,
       [toPgText(sessionId), toPgText(artifactId), from + 1, most],
@@ -97,7 +98,7 @@ export class PostgresArtifacts implements Artifacts {
   }
 
   async #find(sessionId: string, artifactId: string): Promise<ArtifactRow | undefined> {
-    const [row] = await this.#pool.query<ArtifactRow>(
+    const [row] = await this.#pool.read<ArtifactRow>(
       'SELECT call_id, mime, encoding, bytes, hash FROM @artifacts WHERE session_id = $1 AND artifact_id = $2',
       [toPgText(sessionId), toPgText(artifactId)],
     );

@@ -19,7 +19,7 @@ export const takePostgresCopy =
   (pool: PgPool): TakeCopy =>
   async (source, signal) => {
     const { ledgerId } = await migrate(pool);
-    const totals = await pool.transaction(async (query) => {
+    const totals = await pool.longTransaction(async (query) => {
       await query('LOCK TABLE @sessions, @owners IN ACCESS EXCLUSIVE MODE');
       await refuseUsed(query);
       await keepKey(query, ledgerId, source.sealKey);

@@ -24,14 +24,14 @@ export class PostgresCursors implements Cursors {
   }
 
   async read(name: string): Promise<Cursor | undefined> {
-    const [row] = await this.#pool.query<CursorRow>(`SELECT ${columns} FROM @cursors WHERE name = $1`, [
+    const [row] = await this.#pool.read<CursorRow>(`SELECT ${columns} FROM @cursors WHERE name = $1`, [
       toPgText(name),
     ]);
     return row && toCursor(row);
   }
 
   async list(): Promise<readonly Cursor[]> {
-    const rows = await this.#pool.query<CursorRow>(`SELECT ${columns} FROM @cursors ORDER BY name`);
+    const rows = await this.#pool.read<CursorRow>(`SELECT ${columns} FROM @cursors ORDER BY name`);
     return rows.map(toCursor).sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 

@@ -10,7 +10,7 @@ export class PostgresDocuments implements Documents {
   }
 
   async read(name: string, knownVersion = 0): Promise<StoredDocument> {
-    const [row] = await this.#pool.query<{ version: number; text: string | null }>(
+    const [row] = await this.#pool.read<{ version: number; text: string | null }>(
       `SELECT version, CASE WHEN version <> $2 THEN text END AS text FROM @documents WHERE name = $1`,
       [toPgText(name), knownVersion],
     );

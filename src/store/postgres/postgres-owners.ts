@@ -12,6 +12,7 @@
  */
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
 import type { PgConnection, PgSettings } from './pg-driver.ts';
@@ -62,7 +63,11 @@ export class PostgresOwners implements Owners {
 
   /** Registers the owner. Appends may begin after this. */
   async begin(): Promise<void> {
-    await this.#holdLock();
+    await this.#holdLock().catch((error: unknown) => {
+      // The lease counts without the lock, and a timer looks without notifications. A standby takes no LISTEN.
+      if (this.#options.pool.settings.listenUrls === 'own') return;
+      throw listenError(error);
+    });
     await this.#renew();
     this.#schedule();
   }
@@ -157,7 +162,7 @@ export class PostgresOwners implements Owners {
 
   /** Undefined behind a pooler. */
   async #listen(settings: PgSettings): Promise<PgConnection | undefined> {
-    const { channel, onNotification, onListening } = this.#options;
+    const { pool, channel, onNotification, onListening } = this.#options;
     const connection = await connect(settings);
     this.#hasLock = false;
     void connection.ended.then(() => onListening(false));
@@ -170,6 +175,7 @@ export class PostgresOwners implements Owners {
       }
       await connection.query(keepAliveSql);
       await connection.query(`LISTEN ${channel}`);
+      if (pool.settings.listenUrls !== 'own') await this.#requireSameDatabase(connection);
     } catch (error) {
       void connection.end();
       throw error;
@@ -178,6 +184,30 @@ export class PostgresOwners implements Owners {
     onNotification(); // for notifications that were sent while no connection listened
     return connection;
   }
+
+  /** Locks and notifications stay in their database. In another one, no process would see ours. */
+  async #requireSameDatabase(connection: PgConnection): Promise<void> {
+    const [own] = await connection.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const [seen] = await this.#options.pool.query(
+      'SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND datname = current_database()',
+      [own?.pid ?? 0],
+    );
+    if (seen !== undefined) return;
+    throw new QuittanceError(
+      'config.invalid',
+      'The URL of the listening connection names another database than the URL of the ledger. Both must reach the same database.',
+    );
+  }
+}
+
+function listenError(error: unknown): QuittanceError {
+  if (isQuittanceError(error)) return error;
+  return new QuittanceError(
+    'ledger.unavailable',
+    `The listening connection to PostgreSQL could not be opened: ${(error as Error).message}. Check the URL of "listen".`,
+    {},
+    error,
+  );
 }
 
 /** The server frees the lock of a host that vanished without a word after about 25 seconds. */

@@ -261,8 +261,9 @@ export class PostgresQueries implements Queries {
   }
 }
 
+/** The role lacks the right, or the server is a standby. */
 const mayNotWrite = (error: unknown): boolean =>
-  isQuittanceError(error, 'ledger.unavailable') && error.facts.sqlState === '42501';
+  isQuittanceError(error, 'ledger.unavailable') && ['42501', '25006'].includes(error.facts.sqlState ?? '');
 
 const tallyColumns: { readonly [Name in TallyName]: string } = {
   hour: 'hour',

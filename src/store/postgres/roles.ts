@@ -7,6 +7,8 @@
  * 3. `approver` is for people who decide. It looks like a reader, and adds decisions through one function.
  * 4. `keeper` is for retention and `quittance rebuild`. It may also empty and remove entries.
  */
+import { quoteSchema } from './settings.ts';
+
 type Rights = { readonly [right in 'SELECT' | 'INSERT' | 'UPDATE' | 'DELETE']?: string };
 
 const shown =
@@ -27,10 +29,11 @@ const writes: Rights = {
 
 /** A script for `psql`. It can be run again, and must be after a migration that adds tables. */
 export function toRolesScript(schema: string): string {
+  const quoted = quoteSchema(schema);
   const names = (tables: string): string =>
     tables
       .split(', ')
-      .map((table) => `${schema}.${table}`)
+      .map((table) => `${quoted}.${table}`)
       .join(', ');
   const grant = (role: string, rights: Rights): string[] =>
     Object.entries(rights).map(
@@ -47,26 +50,26 @@ export function toRolesScript(schema: string): string {
         `  IF to_regrole('${schema}_${role}') IS NULL THEN CREATE ROLE ${schema}_${role} NOLOGIN; END IF;`,
     ),
     'END $$;',
-    `REVOKE ALL ON ALL TABLES IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
-    `REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${schema} FROM PUBLIC, ${all};`,
-    `GRANT USAGE ON SCHEMA ${schema} TO ${all};`,
-    ...searches.map((name) => `GRANT EXECUTE ON FUNCTION ${schema}.${name} TO ${all};`),
+    `REVOKE ALL ON ALL TABLES IN SCHEMA ${quoted} FROM PUBLIC, ${all};`,
+    `REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ${quoted} FROM PUBLIC, ${all};`,
+    `GRANT USAGE ON SCHEMA ${quoted} TO ${all};`,
+    ...searches.map((name) => `GRANT EXECUTE ON FUNCTION ${quoted}.${name} TO ${all};`),
     '',
     ...grant('writer', writes),
-    `GRANT UPDATE (key_check, position_base) ON ${schema}.ledger TO ${schema}_writer;`,
-    `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schema} TO ${schema}_writer;`,
+    `GRANT UPDATE (key_check, position_base) ON ${quoted}.ledger TO ${schema}_writer;`,
+    `GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${quoted} TO ${schema}_writer;`,
     '',
     ...grant('reader', reads),
-    `GRANT SELECT (session_id, call_id) ON ${schema}.sealed TO ${schema}_reader;`,
+    `GRANT SELECT (session_id, call_id) ON ${quoted}.sealed TO ${schema}_reader;`,
     '',
     ...grant('approver', reads),
-    `GRANT SELECT (session_id, call_id) ON ${schema}.sealed TO ${schema}_approver;`,
-    `GRANT INSERT, UPDATE, DELETE ON ${schema}.lanes TO ${schema}_approver;`,
-    `GRANT EXECUTE ON FUNCTION ${schema}.append_decisions TO ${schema}_approver;`,
+    `GRANT SELECT (session_id, call_id) ON ${quoted}.sealed TO ${schema}_approver;`,
+    `GRANT INSERT, UPDATE, DELETE ON ${quoted}.lanes TO ${schema}_approver;`,
+    `GRANT EXECUTE ON FUNCTION ${quoted}.append_decisions TO ${schema}_approver;`,
     '',
     `GRANT ${schema}_writer TO ${schema}_keeper;`,
-    `GRANT UPDATE (bodies, salt), DELETE ON ${schema}.entries TO ${schema}_keeper;`,
-    `GRANT DELETE ON ${schema}.sessions TO ${schema}_keeper;`,
+    `GRANT UPDATE (bodies, salt), DELETE ON ${quoted}.entries TO ${schema}_keeper;`,
+    `GRANT DELETE ON ${quoted}.sessions TO ${schema}_keeper;`,
     'COMMIT;',
     '',
   ].join('\n');

@@ -1,8 +1,10 @@
 /** Reads the URL of a ledger in PostgreSQL. A mistake in it throws before anything connects. */
+import { endSentence } from '../../base/end-sentence.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { PgSettings } from './pg-driver.ts';
 import { splitHosts } from './split-hosts.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
+import { findParameterMistake, ownParameters, pinSslMode } from './url-parameters.ts';
 
 export type PostgresSettings = PgSettings & {
   readonly schema: string;
@@ -15,8 +17,11 @@ export type PostgresSettings = PgSettings & {
   readonly outageWaitMs: number;
 };
 
-/** Longer names PostgreSQL cuts off, so two of them could become one. */
-const longestSchema = 63;
+/**
+ * PostgreSQL cuts names off after 63 characters, so two of them could become one. The schema is also the beginning of the
+ * names of roles, and the end of the name of the channel.
+ */
+const longestSchema = 63 - Math.max('_approver'.length, 'quittance_'.length);
 const mostConnections = 64;
 
 export function readSettings(url: string, options: PostgresLedgerOptions): PostgresSettings {
@@ -31,7 +36,8 @@ export function readSettings(url: string, options: PostgresLedgerOptions): Postg
   const schema = options.schema ?? own.get('schema') ?? 'quittance';
   if (!/^[a-z_][a-z0-9_]*$/.test(schema) || schema.length > longestSchema || schema.startsWith('pg_'))
     throw invalid(
-      `The schema ${JSON.stringify(schema)} of a PostgreSQL ledger must be a name of a-z, 0-9 and _ that does not begin with pg_.`,
+      `The schema ${JSON.stringify(schema)} of a PostgreSQL ledger must be a name of a-z, 0-9 and _ with at most ` +
+        `${longestSchema} characters. It must not begin with pg_ or a digit.`,
     );
   return {
     urls: hrefs(parsed),
@@ -62,15 +68,11 @@ function parse(url: string): URL {
   for (const part of [parsed.username, parsed.password, parsed.hostname, parsed.pathname])
     if (!canDecode(part))
       throw badUrl('contains a % that is not followed by two hex digits; write it as %25');
-  const mode = parsed.searchParams.get('sslmode');
-  if (mode !== null && !sslModes.includes(mode))
-    throw invalid(
-      `The URL of the PostgreSQL ledger has an unknown sslmode. Known modes: ${sslModes.join(', ')}.`,
-    );
+  const mistake = findParameterMistake(parsed.searchParams);
+  if (mistake !== undefined) throw invalid(endSentence(`The URL of the PostgreSQL ledger ${mistake}`));
+  pinSslMode(parsed.searchParams);
   return parsed;
 }
-
-const sslModes: readonly string[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
 /** Why a URL cannot be read. Quotes nothing of it: a password with a slash looks like a host with a port. */
 function findMistake(url: string): string {
@@ -97,9 +99,6 @@ const badUrl = (why: string): QuittanceError =>
   invalid(
     `The URL of the PostgreSQL ledger ${why}. It must look like postgres://user:password@host:5432/database.`,
   );
-
-/** Parameters of a URL that are ours. All others are for the driver. */
-const ownParameters = ['schema', 'listen', 'writers', 'readers', 'owner_lease_ms'];
 
 const hrefs = ([first, ...others]: readonly URL[]): PgSettings['urls'] => [
   first?.href ?? '',
@@ -129,6 +128,9 @@ function readCount(name: string, value: number | undefined, byDefault: number): 
   if (Number.isInteger(count) && count >= 1 && count <= mostConnections) return count;
   throw invalid(`${name} must be a whole number from 1 to ${mostConnections}; found ${String(value)}.`);
 }
+
+/** A name such as `user` is a word of SQL unless it is quoted. */
+export const quoteSchema = (schema: string): string => `"${schema}"`;
 
 /** Never shows the URL: it may contain a password. */
 const invalid = (message: string): QuittanceError => new QuittanceError('config.invalid', message);

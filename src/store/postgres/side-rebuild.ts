@@ -19,7 +19,7 @@ const mostNamed = 20;
 
 /** Returns a sentence about each entry that could not be read. */
 export const rebuildSideTables = (pool: PgPool, now: () => number): Promise<readonly string[]> =>
-  pool.transaction((query) => rebuildWith(query, now()));
+  pool.longTransaction((query) => rebuildWith(query, now()));
 
 /** The same inside a transaction. */
 export async function rebuildWith(query: PgQuery, now: number): Promise<readonly string[]> {
