@@ -12,9 +12,9 @@ process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, 'node_modules/.c
 export const resolve = { conditions: ['quittance-source'] };
 export const common = {
   // On a busy machine everything takes long. These end a test that hangs, and never one that is slow.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 120_000 } },
   execArgv: [...evenPriority],
 };
 /** Tests with frameworks, which keep things in their process that others must not find. */

@@ -105,7 +105,7 @@ export async function openPage(
 ): Promise<OpenedPage> {
   const { prepare, ...contextOptions } = options;
   const context = await browser.newContext(contextOptions);
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
