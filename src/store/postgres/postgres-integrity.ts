@@ -57,13 +57,8 @@ export class PostgresIntegrity implements Integrity {
 
   /** The heads must be the last entries of their sessions: everything else is compared by `verify`. */
   async *inspect(_signal: AbortSignal): AsyncGenerator<StoreFinding, void, undefined> {
-    const rows = await this.#pool.read<{ session_id: string }>(
-      `SELECT coalesce(s.session_id, e.session_id) AS session_id FROM @sessions s
-       FULL JOIN (SELECT DISTINCT ON (session_id) session_id, sequence, hash FROM @entries
-         ORDER BY session_id, sequence DESC) e ON e.session_id = s.session_id
-       WHERE (s.sequence, s.hash) IS DISTINCT FROM (e.sequence, e.hash) AND NOT (s.sequence = 0 AND e.sequence IS NULL)
-       LIMIT 100`,
-    );
+    // It reads all entries, which takes longer than other statements may on a large ledger.
+    const rows = await this.#pool.longTransaction((query) => query<{ session_id: string }>(otherHeadsSql));
     for (const { session_id } of rows) {
       const sessionId = fromPgText(session_id);
       yield {
@@ -81,6 +76,12 @@ export class PostgresIntegrity implements Integrity {
     return problems;
   }
 }
+
+const otherHeadsSql = `SELECT coalesce(s.session_id, e.session_id) AS session_id FROM @sessions s
+  FULL JOIN (SELECT DISTINCT ON (session_id) session_id, sequence, hash FROM @entries
+    ORDER BY session_id, sequence DESC) e ON e.session_id = s.session_id
+  WHERE (s.sequence, s.hash) IS DISTINCT FROM (e.sequence, e.hash) AND NOT (s.sequence = 0 AND e.sequence IS NULL)
+  LIMIT 100`;
 
 const toHead = ({ session_id, sequence, hash }: HeadRow): Head => ({
   sessionId: fromPgText(session_id),
