@@ -34,10 +34,14 @@ export default async function setup(): Promise<() => Promise<void>> {
 
 /** Loads the package only now, because it installs handlers of signals. */
 async function start(): Promise<TestPostgres> {
-  const before = process.listeners('beforeExit');
+  const exits: NodeJS.EventEmitter = process;
+  const events = ['beforeExit', 'exit'];
+  const before = new Set(events.flatMap((event) => exits.listeners(event)));
   const { startPostgres } = await import('./start-postgres.ts');
-  // The package would end the run with code 0, even if tests failed.
-  for (const listener of process.listeners('beforeExit'))
-    if (!before.includes(listener)) process.off('beforeExit', listener);
+  // The package would end the run with code 0, even if tests failed. Without that its other handler fails at the exit,
+  // which ends the run with code 1, even if all tests passed. The handlers of signals stay.
+  for (const event of events)
+    for (const listener of exits.listeners(event))
+      if (!before.has(listener)) exits.off(event, listener as () => void);
   return startPostgres();
 }
