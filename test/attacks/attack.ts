@@ -108,36 +108,63 @@ export type ToolCallAttempt = {
   readonly principal?: Principal;
 };
 
-/**
- * One call in its own runtime, whose approver denies. `held` means that the rules held it. The runtime also
- * protects its own files, which would hide a hole in a rule if the tests ran in their folder.
- */
-export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
-  const { createRuntime, defineTool } = attempt.door.quittance;
-  let ran = false;
-  let asked = false;
-  const tool = defineTool({
-    name: attempt.tool,
-    mode: 'external',
-    ...(attempt.resources !== undefined && { resources: attempt.resources }),
-    run: () => {
-      ran = true;
-      return attempt.output ?? 'done';
-    },
-  });
+/** A runtime whose approver denies, and the ids of the calls that ran or were asked about. */
+type Stage = {
+  readonly runtime: ReturnType<Door['quittance']['createRuntime']>;
+  readonly ran: Set<string>;
+  readonly asked: Set<string>;
+};
+
+function openStage({ door, contracts, tool, resources, output }: ToolCallAttempt): Stage {
+  const { createRuntime, defineTool } = door.quittance;
+  const [ran, asked] = [new Set<string>(), new Set<string>()];
   const runtime = createRuntime({
-    tools: [tool],
-    contracts: attempt.contracts,
-    onConfirm: () => {
-      asked = true;
+    tools: [
+      defineTool({
+        name: tool,
+        mode: 'external',
+        ...(resources !== undefined && { resources }),
+        run: (_, { callId }) => {
+          ran.add(callId);
+          return output ?? 'done';
+        },
+      }),
+    ],
+    contracts,
+    onConfirm: ({ callId }) => {
+      asked.add(callId);
       return { decision: 'deny', by: 'approver' };
     },
   });
+  return { runtime, ran, asked };
+}
+
+const stages = new WeakMap<object, Map<string, Stage>>();
+
+/** Most attempts differ in their input alone. They share a runtime, because making one takes longer than a call. */
+function stageFor(attempt: ToolCallAttempt): Stage {
+  if (attempt.resources !== undefined || attempt.output !== undefined) return openStage(attempt);
+  const known = stages.get(attempt.contracts) ?? new Map<string, Stage>();
+  stages.set(attempt.contracts, known);
+  const stage = known.get(attempt.tool) ?? openStage(attempt);
+  known.set(attempt.tool, stage);
+  return stage;
+}
+
+let calls = 0;
+
+/**
+ * One call in its own session, whose approver denies. `held` means that the rules held it. The runtime also
+ * protects its own files, which would hide a hole in a rule if the tests ran in their folder.
+ */
+export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
+  const { runtime, ran, asked } = stageFor(attempt);
+  const id = `c${++calls}`;
   const outcome = await runtime
-    .turn({ sessionId: 's', ...(attempt.principal !== undefined && { principal: attempt.principal }) })
-    .call({ id: 'c', name: attempt.tool, arguments: attempt.input });
+    .turn({ sessionId: id, ...(attempt.principal !== undefined && { principal: attempt.principal }) })
+    .call({ id, name: attempt.tool, arguments: attempt.input });
   if (attempt.output !== undefined) return JSON.stringify(outcome).includes(secret) ? 'through' : 'held';
-  if (ran) return 'through';
+  if (ran.has(id)) return 'through';
   const { decision } = await attempt.contracts.evaluate({
     toolName: attempt.tool,
     input: attempt.input,
@@ -145,5 +172,5 @@ export async function callTool(attempt: ToolCallAttempt): Promise<Verdict> {
     principal: attempt.principal,
   });
   if (decision === 'allow') return 'through';
-  return asked ? 'asked' : 'held';
+  return asked.has(id) ? 'asked' : 'held';
 }

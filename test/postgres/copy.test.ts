@@ -18,6 +18,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { copyLedger } from '../../src/store/copy-ledger.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { runCli } from '../run-cli.ts';
+import { runProgramHere } from '../run-program.ts';
 import { envelope } from '../stage.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
@@ -134,12 +135,20 @@ test('a ledger goes to PostgreSQL and back, with every hash, row and artifact, a
 
 test('an anchor of the source holds for the copy, and one of the copy for the source', async () => {
   const anchor = join(folder, 'anchor.json');
-  expect(await runCli(['verify', '--ledger', original, '--write-anchor', anchor])).toMatchObject({ code: 0 });
+  expect(await runProgramHere(['verify', '--ledger', original, '--write-anchor', anchor])).toMatchObject({
+    code: 0,
+  });
   await copy(original, database);
-  expect(await runCli(['verify', '--ledger', database, '--anchor', anchor])).toMatchObject({ code: 0 });
+  expect(await runProgramHere(['verify', '--ledger', database, '--anchor', anchor])).toMatchObject({
+    code: 0,
+  });
   const other = join(folder, 'other.json');
-  expect(await runCli(['verify', '--ledger', database, '--write-anchor', other])).toMatchObject({ code: 0 });
-  expect(await runCli(['verify', '--ledger', original, '--anchor', other])).toMatchObject({ code: 0 });
+  expect(await runProgramHere(['verify', '--ledger', database, '--write-anchor', other])).toMatchObject({
+    code: 0,
+  });
+  expect(await runProgramHere(['verify', '--ledger', original, '--anchor', other])).toMatchObject({
+    code: 0,
+  });
 });
 
 test.each([
@@ -231,7 +240,7 @@ test('a damaged source, the same ledger twice and a target with another key are 
   file.exec(`UPDATE entries SET text = replace(text, 'refund', 'refuse') WHERE position = 3`);
   file.close();
   await expect(copy(damaged, database)).rejects.toMatchObject({ code: 'ledger.damaged' });
-  expect(await runCli(['calls', '--ledger', database])).toMatchObject({ code: 0, out: '' });
+  expect(await runProgramHere(['calls', '--ledger', database])).toMatchObject({ code: 0, out: '' });
   await expect(copy(original, original)).rejects.toMatchObject({
     message: expect.stringContaining('the same ledger'),
   });

@@ -12,6 +12,7 @@ import { readSettings } from '../../src/store/postgres/settings.ts';
 import { openMigration } from '../../src/store/open-migration.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { runCli } from '../run-cli.ts';
+import { runProgramHere } from '../run-program.ts';
 import { envelope } from '../stage.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
@@ -72,18 +73,18 @@ describe('quittance migrate', () => {
     ]);
     const runs = Array.from({ length: 4 }, () => closeLater(openMigration(url)));
     await Promise.all(runs.map((migration) => migration.run()));
-    const again = await runCli(['migrate'], { env: { QUITTANCE_LEDGER: url } });
+    const again = await runProgramHere(['migrate'], { env: { QUITTANCE_LEDGER: url } });
     expect([again.code, again.out]).toEqual([
       0,
       `The tables are up to date: version ${migrations.length}.\n`,
     ]);
-    expect((await runCli(['migrate', '--ledger', url, '--dry-run'])).code).toBe(0);
-    expect((await runCli(['migrate', '--ledger', url, '--print-sql'])).out).toBe('');
+    expect((await runProgramHere(['migrate', '--ledger', url, '--dry-run'])).code).toBe(0);
+    expect((await runProgramHere(['migrate', '--ledger', url, '--print-sql'])).out).toBe('');
   });
 
   test('prints SQL that makes the same tables', async () => {
     const [printed, run] = [newSchema(), newSchema()];
-    const { code, out } = await runCli(['migrate', '--ledger', urlOf(printed), '--print-sql']);
+    const { code, out } = await runProgramHere(['migrate', '--ledger', urlOf(printed), '--print-sql']);
     expect(code).toBe(0);
     await admin.query(out);
     await closeLater(openMigration(urlOf(run))).run();
@@ -111,7 +112,7 @@ describe('quittance migrate', () => {
         ),
         facts: { found: String(version), known: String(migrations.length) },
       });
-      const cli = await runCli(['calls', '--ledger', urlOf(schema)]);
+      const cli = await runProgramHere(['calls', '--ledger', urlOf(schema)]);
       expect([cli.code, cli.err]).toEqual([2, expect.stringContaining('quittance migrate')]);
       await closeLater(openMigration(urlOf(schema))).run();
       expect(await describeSchema(schema)).toBe(await describeSchema(whole));
@@ -172,7 +173,7 @@ describe('quittance migrate', () => {
     const schema = newSchema();
     await closeLater(openMigration(urlOf(schema))).run();
     await admin.query(`UPDATE ${schema}.ledger SET format = 99`);
-    expect(await runCli(['migrate', '--ledger', urlOf(schema)])).toMatchObject({
+    expect(await runProgramHere(['migrate', '--ledger', urlOf(schema)])).toMatchObject({
       code: 1,
       err: expect.stringContaining('format 99'),
     });
@@ -277,8 +278,8 @@ describe('quittance migrate', () => {
 
   test('upgrades a SQLite ledger', async () => {
     const ledger = join(folder, 'file.db');
-    expect(await runCli(['migrate', '--ledger', ledger])).toMatchObject({ code: 0 });
-    expect(await runCli(['migrate', '--ledger', ledger, '--roles'])).toMatchObject({ code: 2 });
+    expect(await runProgramHere(['migrate', '--ledger', ledger])).toMatchObject({ code: 0 });
+    expect(await runProgramHere(['migrate', '--ledger', ledger, '--roles'])).toMatchObject({ code: 2 });
   });
 });
 
@@ -312,7 +313,7 @@ describe('roles', () => {
 
   beforeAll(async () => {
     await closeLater(openMigration(urlOf(schema))).run();
-    const { out } = await runCli(['migrate', '--ledger', urlOf(schema), '--roles']);
+    const { out } = await runProgramHere(['migrate', '--ledger', urlOf(schema), '--roles']);
     await admin.query(out);
     await admin.query(out); // it can be run again
     for (const role of roles) {
