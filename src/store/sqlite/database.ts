@@ -52,11 +52,18 @@ export function refuseOldNode(version: string): void {
   );
 }
 
+/** Node names itself in its user agent since version 21. Other runtimes name themselves, and are not refused. */
+function nodeVersion(): string {
+  const { navigator } = globalThis as { readonly navigator?: { readonly userAgent?: string } };
+  if (navigator === undefined) return '20 or older';
+  return /^Node\.js\/(\d.*)$/.exec(navigator.userAgent ?? '')?.[1] ?? String(oldestNode);
+}
+
 /**
  * Throws `config.invalid` if the package is not installed. Node caches the module: only the first call reads files.
  */
 export function loadDriver(): typeof BetterSqlite3 {
-  refuseOldNode(process.versions.node);
+  refuseOldNode(nodeVersion());
   try {
     // The declarations of the package describe its exports.
     return require('better-sqlite3') as typeof BetterSqlite3;
