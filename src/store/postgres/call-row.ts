@@ -1,11 +1,11 @@
 /** Rows of the read tables, as lists show them. */
 import type { CallSummary, SessionSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationSummary } from '../../ledger/confirmation-query.ts';
-import type { CallRow as SummaryRow, ConfirmationRow, SessionRow } from '../../ledger/summary-rows.ts';
-import { readCallRow, readConfirmationRow, readSessionRow } from '../../ledger/summary-rows.ts';
+import type { CallRow as SummaryRow, ConfirmationRow, SessionRow } from '../../ledger/read-call-row.ts';
+import { readCallRow, readConfirmationRow, readSessionRow } from '../../ledger/read-call-row.ts';
 import { fromPgText } from './pg-text.ts';
 
-export type { ConfirmationRow, SessionRow } from '../../ledger/summary-rows.ts';
+export type { ConfirmationRow, SessionRow } from '../../ledger/read-call-row.ts';
 
 export type CallRow = SummaryRow & { readonly owner_id: string };
 

@@ -4,7 +4,7 @@
  * the connection would not be encrypted.
  */
 import { QuittanceError } from '../../base/error.ts';
-import { sslModes } from './url-parameters.ts';
+import { sslModes } from './own-parameters.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -4,7 +4,7 @@ import { QuittanceError } from '../../base/error.ts';
 import type { PgSettings } from './pg-driver.ts';
 import { splitHosts } from './split-hosts.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
-import { findParameterMistake, ownParameters, pinSslMode } from './url-parameters.ts';
+import { findParameterMistake, ownParameters, pinSslMode } from './own-parameters.ts';
 
 export type PostgresSettings = PgSettings & {
   readonly schema: string;
