@@ -33,7 +33,7 @@ export type Runner = {
 };
 
 export function createRunner(): Runner {
-  const name = 'QUITTANCE_CHECK';
+  const name = 'QUITTANCE_TEST_CHECK';
   const runId = randomUUID();
   const groups = new Map<string, ChildProcess>();
   const isWindows = process.platform === 'win32';

@@ -83,7 +83,9 @@ describe('quittance serve as a service', () => {
     const { child, lines, out, url } = await start(config, {
       QUITTANCE_STOP_TIMEOUT: '',
       QUITTANCE_PUBLC_URL: 'https://x.test',
+      // Not near enough to any setting.
       QUITTANCE_SLACK_ADDRESS: 'https://y.test',
+      QUITTANCE_CHECK: 'yes',
     });
     const bearer = await token(join(folder, 'one.db'));
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ready' });

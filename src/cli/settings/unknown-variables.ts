@@ -1,5 +1,5 @@
 /** Environment variables that look like settings, but do not exist. Most are misspelt. */
-import { nearestNames } from '../../base/nearest.ts';
+import { isSlipOf, nearestNames } from '../../base/nearest.ts';
 import type { Environment } from '../terminal.ts';
 import { configVariable } from './layered-options.ts';
 import { serveSettings } from './serve-settings.ts';
@@ -26,10 +26,25 @@ export type UnknownVariable = {
   readonly nearest: string | undefined;
 };
 
+const prefix = 'QUITTANCE_';
+/** More slips make another word of most names. */
+const mostSlips = 2;
+
 export function unknownVariables(env: Environment): readonly UnknownVariable[] {
   const known = [...Object.keys(serveSettings).map(settingVariable), ...otherVariables];
   return Object.keys(env)
-    .filter((name) => name.startsWith('QUITTANCE_') && !known.includes(name))
-    .filter((name) => !freePrefixes.some((prefix) => name.startsWith(prefix)))
-    .map((name) => ({ name, nearest: nearestNames(name, known, 1)[0] }));
+    .filter((name) => name.startsWith(prefix) && !known.includes(name))
+    .filter((name) => !freePrefixes.some((free) => name.startsWith(free)))
+    .map((name) => ({ name, nearest: nearestOf(name, known) }));
+}
+
+/** All names begin alike, so only the rest counts. */
+function nearestOf(name: string, known: readonly string[]): string | undefined {
+  const rest = name.slice(prefix.length);
+  const [nearest] = nearestNames(
+    rest,
+    known.map((each) => each.slice(prefix.length)),
+    1,
+  );
+  return nearest !== undefined && isSlipOf(rest, nearest, mostSlips) ? prefix + nearest : undefined;
 }
