@@ -68,7 +68,7 @@ test('the counts in the navigation follow the list at once, without a reload, an
   await expect.poll(() => inbox.innerText()).toMatch(/3/);
   const turn = stage.runtime.turn({ sessionId: 'ticket-44' });
   await holdCall(stage.runtime, turn, 'call_more', 'refund', { order: 'A-2002', cents: 6_000 });
-  await page.getByText('4 waiting').waitFor();
+  await page.getByRole('heading', { name: '4 waiting' }).waitFor();
   await expect.poll(() => inbox.innerText()).toMatch(/4/);
   await expect.poll(() => waiting.getByRole('link', { name: 'refund' }).count()).toBe(3);
 });
