@@ -20,7 +20,8 @@ import { refuseOtherSites } from './refuse-other-sites.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
 import { isSignInSecret } from './sign-in/sign-in-secret.ts';
-import type { FoundLogin, TokenRecord, Tokens } from './token-content.ts';
+import { signInActor, tokenActor } from './token-actor.ts';
+import type { FoundLogin, Tokens } from './token-content.ts';
 
 export type AccessOptions = {
   readonly tokens: Tokens;
@@ -162,7 +163,7 @@ export class Access {
     if (tokenId === this.#local?.tokenId) return this.#local.actor('token');
     const record = tokens.list().find((each) => each.tokenId === tokenId);
     if (record === undefined || (record.expiresAt ?? Infinity) <= now()) return undefined;
-    return toActor(record, 'token', record.expiresAt);
+    return tokenActor(record, 'token', record.expiresAt);
   }
 
   /** The holders of valid tokens of this name. */
@@ -289,7 +290,7 @@ export class Access {
       const signIn = this.#findSignIn(headers);
       if (signIn !== undefined) return signInActor(signIn, 'token');
       const record = this.#options.tokens.findToken(token);
-      if (record !== undefined) return toActor(record, 'token', record.expiresAt);
+      if (record !== undefined) return tokenActor(record, 'token', record.expiresAt);
     }
     throw new HttpRefusal(
       'http.unauthenticated',
@@ -304,7 +305,7 @@ export class Access {
     if (signIn !== undefined) return signInActor(signIn, 'cookie');
     const login = this.#findLogin(headers);
     if (login === undefined) return anonymous;
-    if (login.record !== undefined) return toActor(login.record, 'cookie', login.expiresAt);
+    if (login.record !== undefined) return tokenActor(login.record, 'cookie', login.expiresAt);
     // The token of this process has no record; any other without one was revoked.
     if (login.tokenId !== this.#local?.loginId) return anonymous;
     return this.#local.actor('cookie', login.expiresAt);
@@ -372,32 +373,3 @@ export class Access {
     return this.#local?.loginId ?? 'local/';
   }
 }
-
-const toActor = (
-  { tokenId, name, role, person, groups, principals }: TokenRecord,
-  by: Actor['by'],
-  expiresAt: number | undefined,
-): Actor => ({
-  name,
-  role,
-  tokenId,
-  person,
-  groups,
-  principals,
-  by,
-  expiresAt,
-  signIn: undefined,
-});
-
-const signInActor = (signIn: SignIn, by: Actor['by']): Actor => ({
-  name: signIn.person.name,
-  role: signIn.role,
-  tokenId: `sign-in/${signIn.signInId}`,
-  person: undefined,
-  groups: undefined,
-  principals: undefined,
-  by,
-  // A stream ends then. The page opens it again, and the provider is asked.
-  expiresAt: signIn.confirmedUntil,
-  signIn,
-});

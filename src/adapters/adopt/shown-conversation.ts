@@ -31,7 +31,7 @@ export function readShowConversation(given: unknown): number {
   );
 }
 
-/** The last `count` messages with text, oldest first. Undefined if there is none. */
+/** The last `count` messages with text, oldest first. Undefined without such messages. */
 export function toShownConversation(
   messages: readonly unknown[] | undefined,
   count: number,

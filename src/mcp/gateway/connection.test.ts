@@ -5,7 +5,7 @@ import type { Wire, WireHooks } from './wire.ts';
 
 const hooks: SessionHooks = {
   onNotice: () => undefined,
-  ask: () => Promise.reject(new Error('nobody is asked')),
+  ask: () => Promise.reject(new Error('this test asks no client')),
   onClose: () => undefined,
 };
 

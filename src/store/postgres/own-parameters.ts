@@ -19,7 +19,7 @@ export const sslModes: readonly string[] = [
   'no-verify',
 ];
 
-/** The end of a sentence about the first mistake; undefined if there is none. A typing error must not select another schema. */
+/** Describes the first mistake, as the end of a sentence. Undefined for correct parameters: a typing error must not select another schema. */
 export function findParameterMistake(parameters: URLSearchParams): string | undefined {
   const mode = parameters.get('sslmode');
   if (mode !== null && !sslModes.includes(mode))

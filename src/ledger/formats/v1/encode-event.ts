@@ -20,7 +20,7 @@ export type Previous = { readonly id: string; readonly turnId: string; readonly 
 
 /**
  * The text is written as JSON together with those of the other events, where members that are undefined are left out.
- * The body is JSON already: `null` if there is none.
+ * The body is JSON already: `null` for an event without a body.
  */
 export type EncodedEvent = { readonly text: object; readonly body: string };
 
