@@ -140,7 +140,7 @@ export function createRuntimeOn<const Tools extends readonly AnyTool[]>(
     redactor: engine.redactor,
     turn(turnOptions) {
       // Recovery starts with the first turn. It delays only calls that could repeat an unknown effect.
-      if (!state.swept) void sweep(state).catch(() => undefined);
+      if (!state.swept) void Promise.resolve(sweep(state)).catch(() => undefined);
       return openTurn<Tools>(state, turnOptions);
     },
     calls: createRuntimeCalls(state),

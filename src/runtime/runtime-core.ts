@@ -2,6 +2,7 @@
  * A running runtime, built from its parts in order: the engine, the behaviors, then the code that makes
  * calls.
  */
+import type { Awaitable } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { Feed } from '../ledger/feed.ts';
 import type { StoredCall } from '../ledger/journal.ts';
@@ -42,7 +43,7 @@ export class RuntimeCore implements RuntimeState {
     this.room = new WaitingRoom(this);
   }
 
-  sweep(sessionId: string): Promise<void> {
+  sweep(sessionId: string): Awaitable<void> {
     return sweep(this, sessionId);
   }
 

@@ -12,7 +12,9 @@ const mostChecked = 65_536;
 export function toClientResult(result: Fields, era: Era): Fields {
   const { content, structuredContent, ...rest } = result;
   if (!Array.isArray(content)) return result;
-  const parts = toFieldsList(content).map((part) => (isPart(part) ? part : toText(part)));
+  const parts = toFieldsList(content).map((part) =>
+    isPlainText(part) || isPart(part) ? part : toText(part),
+  );
   // Before 2026-07-28, structured content was an object.
   const isReadable = structuredContent === undefined || era === 'modern' || isFields(structuredContent);
   if (isReadable)
@@ -21,6 +23,10 @@ export function toClientResult(result: Fields, era: Era): Fields {
 }
 
 const toText = (value: unknown): Fields => ({ type: 'text', text: JSON.stringify(value) });
+
+/** Most parts are, and checking them by a schema takes long. */
+const isPlainText = (part: Fields): boolean =>
+  part['type'] === 'text' && typeof part['text'] === 'string' && Object.keys(part).length === 2;
 
 const cut = (data: unknown): unknown => (typeof data === 'string' ? data.slice(0, mostChecked) : data);
 

@@ -11,6 +11,7 @@ import type { Ids } from '../../base/ids.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { toLastingFact } from '../../runtime/input/caller-facts.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
@@ -25,7 +26,7 @@ import type { Exchange } from './connection.ts';
 import { mayAsk } from './connection.ts';
 import { awaitLegacyTask, followTask } from './follow-task.ts';
 import type { Fields } from './relayed-request.ts';
-import { isFields, toFields, rpcCodes } from './relayed-request.ts';
+import { isFields, textOf, toFields, rpcCodes } from './relayed-request.ts';
 import { toParamHeaders } from './param-headers.ts';
 import type { CallStop, SendToServer } from './open-call.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
@@ -75,6 +76,10 @@ const traceOf = ({ meta: { traceparent } }: ClientRequest): { readonly tracepare
 export class GovernedCalls {
   readonly #options: GovernedCallsOptions;
   readonly #open = new Map<string, OpenCall>();
+  readonly #lastAttrs = new WeakMap<
+    CatalogTool,
+    { readonly client: string | undefined; readonly attrs: JsonObject }
+  >();
   /** Calls that servers are handling. */
   readonly #sent = new Set<Promise<unknown>>();
 
@@ -183,16 +188,15 @@ export class GovernedCalls {
     }
   }
 
-  #attrs({ server, listed }: CatalogTool, { firstRequest }: OpenCall): JsonObject {
-    const client = toFields(firstRequest.client);
-    const name = client['name'];
-    return {
-      mcp: {
-        server,
-        tool: listed.name,
-        ...(typeof name === 'string' && { client: name.slice(0, 100) }),
-      },
-    };
+  /** Most calls of a tool come from the client that made the last one. */
+  #attrs(tool: CatalogTool, { firstRequest }: OpenCall): JsonObject {
+    const client = textOf(toFields(firstRequest.client)['name'])?.slice(0, 100);
+    const last = this.#lastAttrs.get(tool);
+    if (last !== undefined && last.client === client) return last.attrs;
+    const mcp = { server: tool.server, tool: tool.listed.name, ...(client !== undefined && { client }) };
+    const attrs = toLastingFact({ mcp });
+    this.#lastAttrs.set(tool, { client, attrs });
+    return attrs;
   }
 
   /** What a client gets for an outcome. An error of the server is passed on as one. */
@@ -248,7 +252,8 @@ export class GovernedCalls {
       };
       const exchange = {
         ...(call?.toExchange(context.signal, onAlive) ?? detached(context)),
-        headers: toParamHeaders(listed.inputSchema, args),
+        // A pipe has no headers.
+        headers: entry.type === 'stdio' ? undefined : toParamHeaders(listed.inputSchema, args),
       };
       const send = call?.send ?? this.#options.sendDetached(entry.name);
       await this.#options.requireUnchanged({ server: entry.name, name: context.toolName, listed }, send);
@@ -296,7 +301,8 @@ function requireAskable(requests: unknown, capabilities: Fields): void {
       throw new ClientGone(`The server asks for ${String(method)}, which the client does not support.`);
 }
 
-const keyOf = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);
+/** The length keeps two pairs apart that would read alike. */
+const keyOf = (sessionId: string, callId: string): string => `${sessionId.length} ${sessionId} ${callId}`;
 
 const detached = ({ signal }: ToolContext): Exchange => ({
   signal,

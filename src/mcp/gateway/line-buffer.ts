@@ -1,12 +1,16 @@
 /**
- * Splits the output of a server process into messages. Each byte is looked at once, so a long line that arrives in small
+ * Splits the text of a pipe into messages. Each byte is looked at once, so a long line that arrives in small
  * parts costs no more than a whole one.
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
-import { deserializeMessage } from '@modelcontextprotocol/client';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+import { readMessage } from './read-message.ts';
 
 const newline = 0x0a;
+
+/** Longer messages end the connection. Embedded files are base64, so this is well above any sensible one. */
+export const mostMessageBytes: number = 64 * 1024 * 1024;
 
 export class LineBuffer {
   /** Parts of the line that has not ended. */
@@ -28,7 +32,7 @@ export class LineBuffer {
       this.#size += part.length;
       if (this.#size > this.#mostBytes) {
         this.clear();
-        throw new Error(`A line of the server is longer than ${this.#mostBytes} bytes.`);
+        throw new Error(`A line is longer than ${this.#mostBytes} bytes.`);
       }
       if (part.length > 0) this.#parts.push(part);
       if (end === -1) return;
@@ -43,11 +47,11 @@ export class LineBuffer {
     }
   }
 
-  /** The next message, or null. Lines that are not JSON are left out: servers print all kinds of things. */
+  /** The next message, or null. Lines that are not JSON are left out: programs print all kinds of things. */
   readMessage(): JSONRPCMessage | null {
     for (let line = this.#lines.shift(); line !== undefined; line = this.#lines.shift()) {
       try {
-        return deserializeMessage(line.toString('utf8'));
+        return readMessage(line.toString('utf8'));
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
       }
@@ -63,6 +67,9 @@ export class LineBuffer {
 }
 
 /** The SDK's own buffer copies and searches the whole line with every part that arrives, and has no public replacement. */
-export function useLineBuffer(transport: StdioClientTransport, mostBytes: number): void {
+export function useLineBuffer(
+  transport: StdioClientTransport | StdioServerTransport,
+  mostBytes: number,
+): void {
   Reflect.set(transport, '_readBuffer', new LineBuffer(mostBytes));
 }

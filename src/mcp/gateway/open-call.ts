@@ -96,29 +96,35 @@ export class OpenCall {
     if (client.inputResponses !== undefined)
       for (const round of this.#rounds) if (round.answer(client.inputResponses)) this.#rounds.delete(round);
     try {
-      return await Promise.race([this.#ended(), this.#asked()]);
+      return await this.#stop();
     } finally {
       client.signal.removeEventListener('abort', cancel);
       if (this.#client === client) this.#client = undefined;
     }
   }
 
-  async #ended(): Promise<CallStop> {
-    if (this.#end === undefined) throw new TypeError(`Call ${this.callId} was not started.`);
-    return { type: 'ended', result: await this.#end };
+  /** The end of the call, or what comes before it. */
+  #stop(): Promise<CallStop> {
+    const end = this.#end;
+    if (end === undefined) throw new TypeError(`Call ${this.callId} was not started.`);
+    return new Promise((resolve, reject) => {
+      void end.then((result) => resolve({ type: 'ended', result }), reject);
+      const look = (): void => {
+        const stop = this.#asked();
+        if (stop === undefined) this.#wake.push(look);
+        else resolve(stop);
+      };
+      look();
+    });
   }
 
-  async #asked(): Promise<CallStop> {
-    for (;;) {
-      if (this.#task !== undefined) return { type: 'task', result: this.#task };
-      if (this.#rounds.size > 0) {
-        this.#patience = setTimeout(() => this.giveUp('The client did not answer in time.'), patienceMs);
-        this.#patience.unref();
-        const requests = Object.assign({}, ...[...this.#rounds].map((round) => round.requests)) as Fields;
-        return { type: 'asked', requests };
-      }
-      await new Promise<void>((resolve) => this.#wake.push(resolve));
-    }
+  #asked(): CallStop | undefined {
+    if (this.#task !== undefined) return { type: 'task', result: this.#task };
+    if (this.#rounds.size === 0) return undefined;
+    this.#patience = setTimeout(() => this.giveUp('The client did not answer in time.'), patienceMs);
+    this.#patience.unref();
+    const requests = Object.assign({}, ...[...this.#rounds].map((round) => round.requests)) as Fields;
+    return { type: 'asked', requests };
   }
 
   /** Ends the wait for answers of the client. */

@@ -2,10 +2,7 @@ import type { AuthProvider, Transport } from '@modelcontextprotocol/client';
 import { SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { ServerEntry } from '../config/server-entry.ts';
-import { useLineBuffer } from './line-buffer.ts';
-
-/** Larger answers end the connection. Embedded files are base64, so this is well above any sensible result. */
-const mostBytes = 64 * 1024 * 1024;
+import { mostMessageBytes, useLineBuffer } from './line-buffer.ts';
 
 /**
  * A new connection to a server: its process, or its address. A process gets the environment that its entry names, and
@@ -30,10 +27,10 @@ export function openTransport(
         args: [...entry.args],
         env: { ...entry.env },
         stderr: 'pipe',
-        maxBufferSize: mostBytes,
+        maxBufferSize: mostMessageBytes,
         ...(entry.cwd !== undefined && { cwd: entry.cwd }),
       });
-      useLineBuffer(transport, mostBytes);
+      useLineBuffer(transport, mostMessageBytes);
       transport.stderr?.on('data', (chunk: unknown) => {
         for (const line of String(chunk).split('\n')) if (line.trim() !== '') onLogLine(line);
       });
@@ -72,7 +69,8 @@ async function boundedFetch(
       transform(chunk, controller) {
         const lastEnd = lasts ? endOfEvents(chunk) : -1;
         read = lastEnd === -1 ? read + chunk.byteLength : chunk.byteLength - lastEnd;
-        if (read > mostBytes) controller.error(new Error(`The answer is longer than ${mostBytes} bytes.`));
+        if (read > mostMessageBytes)
+          controller.error(new Error(`The answer is longer than ${mostMessageBytes} bytes.`));
         else controller.enqueue(chunk);
       },
     }),

@@ -2,9 +2,11 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
+import { toLastingFact } from '../../runtime/input/caller-facts.ts';
 import type { Caller } from './client-request.ts';
 import { Face } from './face.ts';
 import type { Gateway } from './gateway.ts';
+import { mostMessageBytes, useLineBuffer } from './line-buffer.ts';
 import type { Fields } from './relayed-request.ts';
 import { toFields, toFieldsList } from './relayed-request.ts';
 
@@ -21,10 +23,12 @@ export type StdioOptions = {
 
 /** Resolves when the client has closed its end, or the gateway has closed. */
 export async function serveGatewayOverStdio(options: StdioOptions): Promise<void> {
-  const { gateway, caller, stdin, stdout, sessionId, closed } = options;
+  const { gateway, stdin, stdout, sessionId, closed } = options;
+  const caller = { ...options.caller, principal: toLastingFact(options.caller.principal) };
   const ended = Promise.withResolvers<void>();
   const opening = Promise.withResolvers<{ info: Fields; capabilities: Fields }>();
   const wire = new StdioServerTransport(stdin, stdout);
+  useLineBuffer(wire, mostMessageBytes);
   const handle = serveStdio(
     async ({ era }) => {
       const client = era === 'legacy' ? await opening.promise : { info: {}, capabilities: {} };

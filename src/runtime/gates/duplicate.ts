@@ -2,7 +2,7 @@
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { isPromiseLike } from '../../base/when-ready.ts';
+import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { isGuarded } from './doubt.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
@@ -64,11 +64,11 @@ function findTwin(live: ReadyCall & Findings): Awaitable<Verdict> {
   return live.turn.swept ? lookForTwins(live) : sweepFirst(live);
 }
 
-async function sweepFirst(live: ReadyCall & Findings): Promise<Verdict> {
-  await live.services.sweep(live.sessionId);
-  live.turn.swept = true;
-  return lookForTwins(live);
-}
+const sweepFirst = (live: ReadyCall & Findings): Awaitable<Verdict> =>
+  whenReady(live.services.sweep(live.sessionId), () => {
+    live.turn.swept = true;
+    return lookForTwins(live);
+  });
 
 const lookForTwins = (live: ReadyCall & Findings): Awaitable<Verdict> => {
   const { tool, turn, input, engine } = live;

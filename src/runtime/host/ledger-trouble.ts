@@ -30,7 +30,7 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime, gate?: AppendGa
     ledger;
   return {
     journal: {
-      // Every call uses these two and the two marked below, so they are written out: a list of arguments is garbage.
+      // Every call uses these two and those marked below, so they are written out: a list of arguments is garbage.
       append(entry) {
         try {
           if (gate?.opening !== undefined)
@@ -83,7 +83,14 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime, gate?: AppendGa
       },
       runtimes: owners.runtimes,
       statusOf: reporting((ownerId) => owners.statusOf(ownerId)),
-      findGone: reporting(() => owners.findGone()),
+      // Used by every turn with an effect.
+      findGone() {
+        try {
+          return orRaise(owners.findGone());
+        } catch (error) {
+          return raise(error);
+        }
+      },
       forget: reporting((ownerId) => owners.forget(ownerId)),
     },
     spill: {

@@ -3,8 +3,10 @@ import { openLedger } from 'quittance/ledger';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
+import { createRedactor } from '../../base/redaction.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import { noFacts, readCallerFacts, toLastingFact } from './caller-facts.ts';
 
 test('principal and provenance have text names, and nothing else is stored', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-facts-'));
@@ -37,4 +39,42 @@ test('principal and provenance have text names, and nothing else is stored', asy
     await ledger.close();
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+describe('a fact that many calls share', () => {
+  it('is read once for each redactor, and hidden by each in its own way', () => {
+    const attrs = toLastingFact({ city: 'lyon', api_key: 'k-1' });
+    const plain = createRedactor();
+    const strict = createRedactor({ keyNames: ['city'] });
+    const read = vi.spyOn(plain, 'input');
+    for (let call = 0; call < 3; call++)
+      expect(readCallerFacts({ attrs }, noFacts, plain).kept.attrs).toMatchObject({ city: 'lyon' });
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(readCallerFacts({ attrs }, noFacts, plain).hidden).toEqual(['k-1']);
+    expect(readCallerFacts({ attrs }, noFacts, strict).kept.attrs).not.toMatchObject({ city: 'lyon' });
+  });
+
+  it('is a copy that cannot change', () => {
+    const given = { mcp: { server: 'a' } };
+    const attrs = toLastingFact(given);
+    given.mcp.server = 'b';
+    const redactor = createRedactor();
+    expect(readCallerFacts({ attrs }, noFacts, redactor).attrs).toEqual({ mcp: { server: 'a' } });
+    expect(Object.isFrozen(attrs.mcp)).toBe(true);
+  });
+
+  it('is checked like any other', () => {
+    const principal = toLastingFact({ userId: 7 as unknown as string });
+    expect(() => readCallerFacts({ principal }, noFacts, createRedactor())).toThrow(
+      'principal.userId must be a text',
+    );
+  });
+
+  it('is read anew if the caller may change it', () => {
+    const attrs = { city: 'lyon' };
+    const redactor = createRedactor();
+    readCallerFacts({ attrs }, noFacts, redactor);
+    attrs.city = 'graz';
+    expect(readCallerFacts({ attrs }, noFacts, redactor).attrs).toEqual({ city: 'graz' });
+  });
 });

@@ -3,7 +3,7 @@
  * caller or a hook do not reach the record.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { JsonObject } from '../../base/json.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { freezeJson, isJsonObject, toJson } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import type { DirectIdentity, Provenance } from '../../call/event.ts';
@@ -48,11 +48,9 @@ function addFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): Cal
   const { askedBy } = said;
   const hidden = new Set(before.hidden);
   const read = <Name extends keyof Facts>(name: Name): readonly [Facts[Name], Facts[Name]] => {
-    if (said[name] === undefined) return [before[name], before.kept[name]];
-    const given = copyObject(name, said[name]);
-    checkTexts(name, given);
-    const { value, secrets } = redactor.input(given);
-    const kept = freezeJson(value);
+    const fact = said[name];
+    if (fact === undefined) return [before[name], before.kept[name]];
+    const { given, kept, secrets } = readFact(name, fact, redactor);
     for (const secret of secrets) hidden.add(secret);
     // Copies keep the shape of the caller's types. Redacting an object gives an object.
     return [given as Facts[Name], kept as Facts[Name]];
@@ -68,6 +66,37 @@ function addFacts(said: SaidFacts, before: CallerFacts, redactor: Redactor): Cal
     kept: { principal: principalKept, provenance: provenanceKept, attrs: attrsKept },
     hidden: [...hidden],
   };
+}
+
+type ReadFact = {
+  readonly given: JsonObject;
+  readonly kept: JsonValue;
+  readonly secrets: readonly string[];
+};
+
+/** The values read from lasting facts, for each redactor. */
+const lasting = new WeakMap<object, WeakMap<Redactor, ReadFact>>();
+
+/**
+ * A copy of a fact that many calls share, e.g. the principal of a connection. It cannot change, so it is read once
+ * instead of with each call.
+ */
+export function toLastingFact<Fact extends object>(fact: Fact): Fact {
+  const copy = copyObject('fact', fact);
+  lasting.set(copy, new WeakMap());
+  return copy as Fact; // a copy keeps the shape
+}
+
+function readFact(name: keyof Facts, fact: object, redactor: Redactor): ReadFact {
+  const known = lasting.get(fact);
+  const found = known?.get(redactor);
+  if (found !== undefined) return found;
+  const given = copyObject(name, fact);
+  checkTexts(name, given);
+  const { value, secrets } = redactor.input(given);
+  const read = { given, kept: freezeJson(value), secrets };
+  known?.set(redactor, read);
+  return read;
 }
 
 /**

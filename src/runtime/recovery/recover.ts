@@ -5,6 +5,8 @@
  * an hour, then ends the call with its last failure. `recovery-run.ts` has the order of a recovery,
  * `recover-call.ts` what happens to one call.
  */
+import type { Awaitable } from '../../base/json.ts';
+import { whenReady } from '../../base/when-ready.ts';
 import type { Call } from '../../call/call.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { isHandoff } from '../../call/handoff.ts';
@@ -71,10 +73,14 @@ async function follow(
  * only after an owner has died. The sweep of the whole ledger continues in the background. Only the session's
  * own calls are awaited, so a new session never waits for the crash of another.
  */
-export async function sweep(state: RuntimeState, sessionId?: string): Promise<void> {
-  const { ledger } = state.engine;
-  if (state.swept && (await ledger.owners.findGone()).every((ownerId) => state.sweptOwners.has(ownerId)))
-    return;
+export function sweep(state: RuntimeState, sessionId?: string): Awaitable<void> {
+  if (!state.swept) return sweepAll(state, sessionId);
+  return whenReady(state.engine.ledger.owners.findGone(), (gone) =>
+    gone.every((ownerId) => state.sweptOwners.has(ownerId)) ? undefined : sweepAll(state, sessionId),
+  );
+}
+
+async function sweepAll(state: RuntimeState, sessionId: string | undefined): Promise<void> {
   const {
     run: { done },
   } = await joinRun(state);

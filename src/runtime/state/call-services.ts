@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { Behaviors } from '../host/behaviors.ts';
@@ -17,7 +18,7 @@ export interface CallServices {
   /** Delivers events to behaviors, and asks them for retries. */
   readonly behaviors: Behaviors;
   /** Settles the calls of the session that dead owners left with an unknown effect. */
-  sweep(sessionId: string): Promise<void>;
+  sweep(sessionId: string): Awaitable<void>;
   /**
    * Ends a call whose owner is gone. `asker`: does this runtime hold the call only because a caller repeated
    * it, or is another call waiting for it?

@@ -99,7 +99,7 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
     const client = await started.connect(era);
     const result = await client.callTool({ name: 'hostile__get_oversized', arguments: {} });
     expect(result.isError).toBe(true);
-    expect(logged.join('\n')).toMatch(/line of the server is longer than \d+ bytes/);
+    expect(logged.join('\n')).toMatch(/line is longer than \d+ bytes/);
     expect(textOf(await client.callTool({ name: 'first__create_note', arguments: { text: era } }))).toBe(
       `noted ${era}`,
     );

@@ -1,0 +1,50 @@
+/**
+ * Reads a line as a message of JSON-RPC. The SDK checks with schemas, and that takes longer than all the rest of
+ * reading. A message in the usual form is recognized here. The SDK decides about every other one.
+ */
+import type { JSONRPCMessage } from '@modelcontextprotocol/client';
+import { deserializeMessage, SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
+import type { Fields } from './relayed-request.ts';
+import { isFields } from './relayed-request.ts';
+
+/** Throws a `SyntaxError` for a line that is not JSON, and another error for JSON that is not a message. */
+export function readMessage(line: string): JSONRPCMessage {
+  const parsed: unknown = JSON.parse(line);
+  // The checks are those of the schema of this type.
+  return isFields(parsed) && isUsual(parsed) ? (parsed as JSONRPCMessage) : deserializeMessage(line);
+}
+
+function isUsual(message: Fields): boolean {
+  const { jsonrpc, id, method, params, result } = message;
+  if (jsonrpc !== '2.0') return false;
+  const keys = Object.keys(message).length;
+  if (method === undefined)
+    return keys === 3 && isId(id) && isFields(result) && isResultMeta(result['_meta']);
+  const expected = 2 + (id === undefined ? 0 : 1) + (params === undefined ? 0 : 1);
+  return (
+    typeof method === 'string' &&
+    keys === expected &&
+    (id === undefined || isId(id)) &&
+    (params === undefined || (isFields(params) && isRequestMeta(params['_meta'])))
+  );
+}
+
+const isId = (id: unknown): boolean => typeof id === 'string' || Number.isSafeInteger(id);
+
+function isRequestMeta(meta: unknown): boolean {
+  if (meta === undefined) return true;
+  if (!isFields(meta) || meta['io.modelcontextprotocol/related-task'] !== undefined) return false;
+  const { progressToken } = meta;
+  return progressToken === undefined || isId(progressToken);
+}
+
+/** The SDK leaves out what a server says about itself if it is malformed. */
+function isResultMeta(meta: unknown): boolean {
+  if (meta === undefined) return true;
+  if (!isFields(meta)) return false;
+  const info = meta[SERVER_INFO_META_KEY];
+  return info === undefined || (isFields(info) && Object.keys(info).length === 2 && isName(info));
+}
+
+const isName = ({ name, version }: Fields): boolean =>
+  typeof name === 'string' && typeof version === 'string';
