@@ -1,4 +1,7 @@
-/** Searches that no index answers. A store ends them after about as many rows as the caller allows, and continues there. */
+/**
+ * Searches that no index answers: a store ends them after about as many rows as the caller allows, and continues there.
+ * And searches that an index answers, however frequent the word is: a store examines no call in vain.
+ */
 import type { CallQuery, Page, SessionQuery } from '../src/ledger/call-query.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 import { SampleCall } from '../src/testing/sample-call.ts';
@@ -8,6 +11,8 @@ const scan = 200;
 const limit = 3;
 const start = 1_700_000_000_000;
 const wanted = [1_101, 607, 606, 19];
+const denied = [1_000, 500, 31, 30, 2];
+const held = [800, 4];
 
 /** Two tools, each used by one of two users. The calls that are searched for have another mode and other arguments. */
 export async function appendManyCalls(ledger: Ledger): Promise<void> {
@@ -22,6 +27,14 @@ export async function appendManyCalls(ledger: Ledger): Promise<void> {
         at: start + n,
         input: { kind: isWanted ? 'other' : 'usual', word: 'common' },
       });
+      if (denied.includes(n)) {
+        await ledger.journal.append(call.deny(n % 2 === 0 ? 'no-pay' : undefined));
+        return;
+      }
+      if (held.includes(n)) {
+        await ledger.journal.append(call.hold());
+        return;
+      }
       await ledger.journal.append(call.begin());
       await ledger.journal.append(call.end(n % 2 === 0 ? 'failure' : 'timeout'));
     }),
@@ -63,6 +76,43 @@ export const boundedSearches: readonly BoundedSearch[] = [
     examines: calls / 2,
   },
 ];
+
+const ids = (numbers: readonly number[]): readonly string[] => numbers.map((n) => `c${n}`).toSorted();
+
+/** A word of every call, and a filter that few calls meet. */
+export const directSearches: readonly Omit<BoundedSearch, 'examines'>[] = [
+  { name: 'an outcome', query: { text: 'common ', outcome: 'ToolDenied' }, finds: ids(denied) },
+  {
+    name: 'outcomes, of which one is rare and one never met',
+    query: { text: 'common ', outcome: ['ToolDenied', 'ToolArtifactReference'] },
+    finds: ids(denied),
+  },
+  { name: 'an outcome never met', query: { text: 'common ', outcome: 'ToolArtifactReference' }, finds: [] },
+  { name: 'no outcome', query: { text: 'common ', outcome: [] }, finds: [] },
+  {
+    name: 'a rule',
+    query: { text: 'common ', ruleId: 'no-pay' },
+    finds: ids(denied.filter((n) => n % 2 === 0)),
+  },
+  { name: 'a code', query: { text: 'common ', code: 'policy.hook' }, finds: ids([31]) },
+  { name: 'a status', query: { text: 'common ', status: 'held' }, finds: ids(held) },
+  { name: 'a mode', query: { text: 'common ', mode: 'read' }, finds: all },
+  {
+    name: 'an argument that is not',
+    query: { text: 'args.word!=x', outcome: 'ToolDenied' },
+    finds: ids(denied),
+  },
+];
+
+/** The ids of all pages, and how many pages more there were than needed for them. */
+export async function searchDirectly(
+  ledger: Ledger,
+  { query }: Pick<BoundedSearch, 'query'>,
+): Promise<{ readonly found: readonly string[]; readonly emptyPages: number }> {
+  const { rows, pages } = await readAll((step) => ledger.queries.findCalls({ ...query, ...step, scan: 1 }));
+  const needed = Math.max(1, Math.ceil(rows.length / limit));
+  return { found: rows.map(({ callId }) => callId).toSorted(), emptyPages: pages - needed };
+}
 
 /** The ids of all pages, and the number of rows that a page examined on average. */
 export async function searchAll(

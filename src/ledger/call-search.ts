@@ -5,6 +5,7 @@
  */
 import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
 import type { CallQuery } from './call-query.ts';
+import { outcomesOf } from './call-query.ts';
 import { magnitudeMarks, scopeMark, valueMark } from './call-words.ts';
 import { wordsOf } from './words-of.ts';
 
@@ -71,7 +72,7 @@ export async function settleTerms(
  */
 export function toIndexTerms(query: CallQuery): readonly SearchTerm[] | undefined {
   const search = query.text === undefined ? undefined : parseCallSearch(query.text);
-  if (search !== undefined && isEmptySearch(search)) return undefined;
+  if ((search !== undefined && isEmptySearch(search)) || outcomesOf(query)?.length === 0) return undefined;
   const terms = search === undefined ? [] : toSearchTerms(search);
   if (terms.some(({ anyOf }) => anyOf.length === 0)) return undefined;
   const exact = (scope: 's' | 't' | 'u', name: string | undefined): readonly SearchTerm[] =>

@@ -20,8 +20,10 @@ import { makeEntries, stories } from '../make-ledger.ts';
 import {
   appendManyCalls,
   boundedSearches,
+  directSearches,
   mostExamined,
   searchAll,
+  searchDirectly,
   searchSessions,
   wantedSessions,
 } from '../bounded-search.ts';
@@ -198,6 +200,11 @@ test('a search that no index answers ends after as many rows as it may examine',
     const isBounded = examinedPerPage <= mostExamined;
     expect([search.name, found, isBounded]).toEqual([search.name, search.finds, true]);
   }
+  for (const search of directSearches)
+    expect([search.name, await searchDirectly(ledger, search)]).toEqual([
+      search.name,
+      { found: search.finds, emptyPages: 0 },
+    ]);
   const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
   expect(found).toEqual(wantedSessions);
   expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);

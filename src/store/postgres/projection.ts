@@ -20,7 +20,7 @@ import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
 import { horizonSql } from './postgres-entries.ts';
-import { toFilterMarks } from './filter-marks.ts';
+import { toFilterMarks } from '../../ledger/filter-marks.ts';
 import { rowsPerPart } from './word-functions.ts';
 
 type CountedRow = {

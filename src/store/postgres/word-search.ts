@@ -6,7 +6,7 @@ import { settleTerms } from '../../ledger/call-search.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import type { CallRow } from './call-row.ts';
 import { rowToCallSummary } from './call-row.ts';
-import { toFilterTerms } from './filter-marks.ts';
+import { toFilterTerms } from '../../ledger/filter-marks.ts';
 import type { PgPool } from './pg-pool.ts';
 import { partMark } from './word-functions.ts';
 

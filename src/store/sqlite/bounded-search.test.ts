@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import {
   appendManyCalls,
   boundedSearches,
+  directSearches,
   mostExamined,
   searchAll,
+  searchDirectly,
   searchSessions,
   wantedSessions,
 } from '../../../test/bounded-search.ts';
@@ -82,6 +84,11 @@ test('a search that no index answers ends after as many rows as it may examine',
     const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
     expect(found).toEqual(wantedSessions);
     expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);
+    for (const search of directSearches)
+      expect([search.name, await searchDirectly(ledger, search)]).toEqual([
+        search.name,
+        { found: search.finds, emptyPages: 0 },
+      ]);
     // Places before every call end a search.
     for (const cursor of ['0.0', '0.-5', '1.1'])
       expect(await ledger.queries.findCalls({ text: 'common', cursor })).toEqual({

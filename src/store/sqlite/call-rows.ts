@@ -9,6 +9,7 @@ import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { summarizeConfirmations } from '../../ledger/summarize-confirmations.ts';
 import type { WordedCall } from '../../ledger/call-words.ts';
 import { toCallWords } from '../../ledger/call-words.ts';
+import { toFilterMarks } from '../../ledger/filter-marks.ts';
 import { outputOf, toCallSummary, userIdOf } from '../../ledger/summarize-call.ts';
 import { takesOn } from '../../ledger/takes-on.ts';
 import type { Database, SqlValue, Statement } from './database.ts';
@@ -123,7 +124,7 @@ export class CallRows {
     const after = toCallSummary(call);
     const before = isNew ? undefined : this.#tally.get(position);
     this.#putCall.run(...toCallRow(position, session, after, ownerOf(entries)));
-    this.#words.put(position, toCallWords(after, outputOf(call)));
+    this.#words.put(position, [...toCallWords(after, outputOf(call)), ...toFilterMarks(after)]);
     if (before === undefined) this.#counts.add(after);
     else for (const { row } of entries) this.#dropAudit.run(row.position, toSqlText(callId));
     for (const record of projectAudit(events)) {
@@ -194,7 +195,16 @@ export class CallRows {
       message: undefined,
       args: call.args,
     };
-    const words = toCallWords(worded, call.output);
+    const words = [
+      ...toCallWords(worded, call.output),
+      ...toFilterMarks({
+        mode: call.mode,
+        status,
+        outcome: outcome ?? undefined,
+        code: undefined,
+        unresolved: false,
+      }),
+    ];
     if (call.stored !== undefined) {
       this.#words.put(position, words);
       return;

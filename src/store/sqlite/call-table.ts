@@ -3,6 +3,7 @@ import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from 
 import { outcomesOf } from '../../ledger/call-query.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { settleTerms, toIndexTerms } from '../../ledger/call-search.ts';
+import { toFilterTerms } from '../../ledger/filter-marks.ts';
 import { callMatcher } from '../../ledger/match-call.ts';
 import type { ConfirmationQuery, ConfirmationSummary } from '../../ledger/confirmation-query.ts';
 import type { OpenCall } from '../../ledger/queries.ts';
@@ -21,7 +22,7 @@ import {
   rowToSessionSummary,
 } from './summary-rows.ts';
 
-import { partOf, partStart, toMatch } from './word-table.ts';
+import { partOf, partSql, partStart, toMatch } from './word-table.ts';
 
 type Condition = readonly [sql: string, ...values: SqlValue[]];
 
@@ -176,7 +177,10 @@ export class CallTable {
     return { rows, next: toCursor(placeOf(rows.at(-1) as Row, at, id)) };
   }
 
-  /** In the order of appends, from the cursor on. The index finds the words; the other filters check row by row. */
+  /**
+   * In the order of appends, from the cursor on. The index finds the words and the marks of filters; the rest is checked
+   * row by row. Parts without a call of the period are skipped.
+   */
   async #searchWords(query: CallQuery): Promise<Page<CallSummary>> {
     const terms = toIndexTerms(query);
     if (terms === undefined) return { rows: [], next: undefined };
@@ -184,7 +188,10 @@ export class CallTable {
       'SELECT max(position) AS position FROM calls',
     );
     const end = (newest.get()?.position ?? 0) + 1;
-    const settled = await settleTerms(terms, (word) => this.#hasWord(word, end));
+    const settled = [
+      ...(await settleTerms(terms, (word) => this.#hasWord(word, end))),
+      ...toFilterTerms(query),
+    ];
     const matches = callMatcher(query);
     const limit = clampPageLimit(query.limit);
     const most = query.scan ?? Number.MAX_SAFE_INTEGER;
@@ -193,6 +200,12 @@ export class CallTable {
     let before = query.cursor === undefined ? end : Math.min(end, parseCursor(query.cursor)[1]);
     let slice = Math.min(limit * 2 + 1, sliceRows);
     for (let scanned = 0; ; slice = Math.min(slice * 2, sliceRows)) {
+      const part = partOf(before - 1);
+      if (!this.#hasCallAt(part, query)) {
+        if (part <= 0) return { rows: found, next: undefined };
+        before = partStart(part);
+        continue;
+      }
       const batch = Math.max(limit + 1, Math.min(slice, most - scanned));
       const { rows, rest } = this.#readWords(settled, before, batch);
       for (const row of rows) {
@@ -230,6 +243,17 @@ export class CallTable {
           ).all(toMatch(terms, part), before, batch);
     if (rows.length === batch) return { rows, rest: rows.at(-1)?.position };
     return { rows, rest: terms.length === 0 || part <= 0 ? undefined : partStart(part) };
+  }
+
+  /** Does a part have a call of the period? Takes one look at an index. */
+  #hasCallAt(part: number, { since, until }: CallQuery): boolean {
+    if (since === undefined && until === undefined) return true;
+    const period: Condition[] = [[`${partSql} = ?`, part]];
+    if (since !== undefined) period.push(['requested_at >= ?', since]);
+    if (until !== undefined) period.push(['requested_at < ?', until]);
+    return (
+      this.#prepare(`SELECT 1 FROM calls${where(period)} LIMIT 1`).get(...valuesOf(period)) !== undefined
+    );
   }
 
   /** When the newest call before a position was requested. */

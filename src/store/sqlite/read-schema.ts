@@ -10,10 +10,10 @@ import { isDamaged, isForeign, isMissing, isReadOnly, openDatabase, prepareRow }
 import type { SchemaObject } from './compare-schema.ts';
 import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 import { tallyTable, tallyTriggers } from './tally-table.ts';
-import { isPartOfWords, wordTable } from './word-table.ts';
+import { isPartOfWords, partSql, wordTable } from './word-table.ts';
 
 /** Change this number with the tables: tables of another version are dropped and rebuilt. */
-export const readTablesVersion = 10;
+export const readTablesVersion = 11;
 
 const tables = `
   CREATE TABLE progress (ledger_id TEXT NOT NULL, position INTEGER NOT NULL, hash TEXT NOT NULL);
@@ -27,6 +27,7 @@ const tables = `
   );
   CREATE UNIQUE INDEX calls_by_id ON calls (session, call_id);
   CREATE INDEX calls_by_time ON calls (requested_at);
+  CREATE INDEX calls_by_part ON calls (${partSql}, requested_at);
   CREATE INDEX calls_by_session ON calls (session, requested_at);
   CREATE INDEX calls_by_tool ON calls (tool_name, requested_at);
   CREATE INDEX calls_by_outcome ON calls (outcome, requested_at) WHERE outcome <> 'ToolExecutionResult';

@@ -1,6 +1,6 @@
 /**
  * The search index of the read tables: an FTS5 table without content, one row per call, under the position of its
- * request. Only words are stored, not their places.
+ * request. Only words are stored, not their places. Filters have marks among the words: see `toFilterMarks`.
  *
  * FTS5 gathers all calls with a beginning of a word before it gives the newest one. So each word is stored with the number
  * of a part before it, and a search goes from the newest part to the oldest.
@@ -21,6 +21,9 @@ export const wordTable: string = `
 const partSize = 65_536;
 
 export const partOf = (position: number): number => Math.floor(position / partSize);
+
+/** The part of a position, in SQL. */
+export const partSql = `(position / ${partSize})`;
 
 /** The first position of a part. */
 export const partStart = (part: number): number => part * partSize;
@@ -52,11 +55,11 @@ export class WordTable {
   }
 
   /** The words of a call that has none yet. */
-  add(position: number, words: ReadonlySet<string>): void {
+  add(position: number, words: Iterable<string>): void {
     this.#add.run(position, toText(position, words));
   }
 
-  put(position: number, words: ReadonlySet<string>): void {
+  put(position: number, words: Iterable<string>): void {
     this.#put.run(position, toText(position, words));
   }
 
@@ -82,7 +85,7 @@ export class WordTable {
   }
 }
 
-function toText(position: number, words: ReadonlySet<string>): string {
+function toText(position: number, words: Iterable<string>): string {
   const start = `${partOf(position)}|`;
   let text = '';
   for (const word of words) text += `${start}${word} `;

@@ -2,16 +2,16 @@
  * Marks for the filters of a search, besides the words of a call. The usual value of a filter has no mark: it would be in
  * nearly every call, and `callMatcher` checks it.
  */
-import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
-import { outcomesOf } from '../../ledger/call-query.ts';
-import type { SearchTerm } from '../../ledger/call-search.ts';
-import { scopeMark } from '../../ledger/call-words.ts';
+import type { CallQuery, CallSummary } from './call-query.ts';
+import { outcomesOf } from './call-query.ts';
+import type { SearchTerm } from './call-search.ts';
+import { scopeMark } from './call-words.ts';
 
 const usualOutcome = 'ToolExecutionResult';
 const usualStatus = 'settled';
 
 export function toFilterMarks(
-  call: Pick<CallSummary, 'mode' | 'status' | 'outcome' | 'code' | 'unresolved'>,
+  call: Pick<CallSummary, 'status' | 'outcome' | 'code' | 'unresolved'> & { readonly mode: string },
 ): readonly string[] {
   const { mode, status, outcome, code, unresolved } = call;
   return [
@@ -26,12 +26,13 @@ export function toFilterMarks(
 /** What the index must find for the filters of a query. */
 export function toFilterTerms(query: CallQuery): readonly SearchTerm[] {
   const { mode, status, code, unresolved } = query;
-  const outcomes = outcomesOf(query);
+  // A rule that is named for a call denied it.
+  const outcomes = outcomesOf(query) ?? (query.ruleId === undefined ? undefined : (['ToolDenied'] as const));
   const whole = (...anyOf: readonly string[]): SearchTerm => ({ anyOf, as: 'whole' });
   return [
     ...(mode === undefined ? [] : [whole(scopeMark('m', mode))]),
     ...(status === undefined || status === usualStatus ? [] : [whole(scopeMark('q', status))]),
-    ...(outcomes === undefined || outcomes.length === 0 || outcomes.includes(usualOutcome)
+    ...(outcomes === undefined || outcomes.includes(usualOutcome)
       ? []
       : [whole(...outcomes.map((outcome) => scopeMark('o', outcome)))]),
     ...(code === undefined ? [] : [whole(scopeMark('c', code))]),
