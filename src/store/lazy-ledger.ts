@@ -7,8 +7,11 @@
  */
 import type { Awaitable } from '../base/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { StoreTrouble } from '../ledger/store-trouble.ts';
 import { closedError } from '../ledger/refuse-entry.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
+
+type Watcher = { readonly listener: (trouble: StoreTrouble) => void; readonly signal: AbortSignal };
 
 export type LazyLedgerParts = {
   readonly open: () => Promise<Ledger>;
@@ -18,7 +21,14 @@ export type LazyLedgerParts = {
   readonly ownFiles: readonly OwnFile[];
 };
 
-export function createLazyLedger(parts: LazyLedgerParts): Ledger {
+/**
+ * `Required`: a member of the ledger that is missing here does not compile, also if it is optional. No runtime uses the
+ * documents of its ledger.
+ */
+type LazyLedger = Omit<Required<Ledger>, 'documents'>;
+
+export function createLazyLedger(parts: LazyLedgerParts): LazyLedger {
+  const watchers = new Set<Watcher>();
   let opened: Ledger | undefined;
   let opening: Promise<Ledger> | undefined;
   let isClosed = false;
@@ -28,6 +38,7 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
     opening ??= parts.open().then(
       (ledger) => {
         opened = ledger;
+        for (const { listener, signal } of watchers) ledger.watchTrouble?.(listener, signal);
         return ledger;
       },
       (error: unknown) => {
@@ -44,29 +55,35 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
     yield* list(opened ?? (await open()));
   }
 
+  // Methods pass on whatever they are given: an argument that is lost here changes an answer, and no type shows it.
   return {
     journal: {
-      append: (entry) => on(({ journal }) => journal.append(entry)),
-      readCall: (sessionId, callId) => on(({ journal }) => journal.readCall(sessionId, callId)),
-      measureCall: (sessionId, callId) => on(({ journal }) => journal.measureCall(sessionId, callId)),
-      readSession: (sessionId, scope) => on(({ journal }) => journal.readSession(sessionId, scope)),
-      readState: (sessionId, subject) => on(({ journal }) => journal.readState(sessionId, subject)),
-      readSealed: (sessionId, callId) => on(({ journal }) => journal.readSealed(sessionId, callId)),
-      whenChanged: (sessionId, callId, version, signal) =>
-        later(({ journal }) => journal.whenChanged(sessionId, callId, version, signal)),
+      // Every call uses these two, and `findUnsettledEffects`, so they are written out: a list of arguments is garbage.
+      append: (entry) =>
+        opened === undefined ? on(({ journal }) => journal.append(entry)) : opened.journal.append(entry),
+      readCall: (sessionId, callId, lookUp) =>
+        opened === undefined
+          ? on(({ journal }) => journal.readCall(sessionId, callId, lookUp))
+          : opened.journal.readCall(sessionId, callId, lookUp),
+      measureCall: (...asked) => on(({ journal }) => journal.measureCall(...asked)),
+      readSession: (...asked) => on(({ journal }) => journal.readSession(...asked)),
+      readState: (...asked) => on(({ journal }) => journal.readState(...asked)),
+      readSealed: (...asked) => on(({ journal }) => journal.readSealed(...asked)),
+      whenChanged: (...asked) => later(({ journal }) => journal.whenChanged(...asked)),
     },
     claims: {
-      readClaim: (claimKey) => on(({ claims }) => claims.readClaim(claimKey)),
-      readCounters: (names) => on(({ claims }) => claims.readCounters(names)),
-      findUnsettledEffects: (sessionId, toolName, digest) =>
-        on(({ claims }) => claims.findUnsettledEffects(sessionId, toolName, digest)),
+      readClaim: (...asked) => on(({ claims }) => claims.readClaim(...asked)),
+      readCounters: (...asked) => on(({ claims }) => claims.readCounters(...asked)),
+      findUnsettledEffects: (sessionId, toolName, digest, lookUp) =>
+        opened === undefined
+          ? on(({ claims }) => claims.findUnsettledEffects(sessionId, toolName, digest, lookUp))
+          : opened.claims.findUnsettledEffects(sessionId, toolName, digest, lookUp),
     },
     artifacts: {
-      put: (artifact) => on(({ artifacts }) => artifacts.put(artifact)),
-      read: (sessionId, artifactId) => on(({ artifacts }) => artifacts.read(sessionId, artifactId)),
-      measure: (sessionId, artifactId) => on(({ artifacts }) => artifacts.measure(sessionId, artifactId)),
-      readBytes: (sessionId, artifactId, from, most) =>
-        on(({ artifacts }) => artifacts.readBytes(sessionId, artifactId, from, most)),
+      put: (...asked) => on(({ artifacts }) => artifacts.put(...asked)),
+      read: (...asked) => on(({ artifacts }) => artifacts.read(...asked)),
+      measure: (...asked) => on(({ artifacts }) => artifacts.measure(...asked)),
+      readBytes: (...asked) => on(({ artifacts }) => artifacts.readBytes(...asked)),
     },
     owners: {
       // Compared only with owners of entries, which are read from the open ledger.
@@ -74,58 +91,65 @@ export function createLazyLedger(parts: LazyLedgerParts): Ledger {
         return opened?.owners.ownerId ?? '';
       },
       runtimes: new Set(),
-      statusOf: (ownerId) => on(({ owners }) => owners.statusOf(ownerId)),
-      findGone: () => on(({ owners }) => owners.findGone()),
-      forget: (ownerId) => on(({ owners }) => owners.forget(ownerId)),
+      statusOf: (...asked) => on(({ owners }) => owners.statusOf(...asked)),
+      findGone: (...asked) => on(({ owners }) => owners.findGone(...asked)),
+      forget: (...asked) => on(({ owners }) => owners.forget(...asked)),
     },
     spill: {
-      write: (entry) => on(({ spill }) => spill.write(entry)),
-      canWrite: () => on(({ spill }) => spill.canWrite()),
-      read: () => on(({ spill }) => spill.read()),
-      drop: (ownerId, lastEntryId) => on(({ spill }) => spill.drop(ownerId, lastEntryId)),
+      write: (...asked) => on(({ spill }) => spill.write(...asked)),
+      canWrite: (...asked) => on(({ spill }) => spill.canWrite(...asked)),
+      read: (...asked) => on(({ spill }) => spill.read(...asked)),
+      drop: (...asked) => on(({ spill }) => spill.drop(...asked)),
     },
     queries: {
-      findOpenCalls: (query) => on(({ queries }) => queries.findOpenCalls(query)),
-      findCalls: (query) => on(({ queries }) => queries.findCalls(query)),
-      tallyCalls: (query) => on(({ queries }) => queries.tallyCalls(query)),
-      countCalls: (query) => on(({ queries }) => queries.countCalls(query)),
-      countDenials: (span) => on(({ queries }) => queries.countDenials(span)),
-      findSessions: (query) => on(({ queries }) => queries.findSessions(query)),
-      findConfirmations: (query) => on(({ queries }) => queries.findConfirmations(query)),
-      findConfirmation: (confirmationId) => on(({ queries }) => queries.findConfirmation(confirmationId)),
+      findOpenCalls: (...asked) => on(({ queries }) => queries.findOpenCalls(...asked)),
+      findCalls: (...asked) => on(({ queries }) => queries.findCalls(...asked)),
+      tallyCalls: (...asked) => on(({ queries }) => queries.tallyCalls(...asked)),
+      countCalls: (...asked) => on(({ queries }) => queries.countCalls(...asked)),
+      countDenials: (...asked) => on(({ queries }) => queries.countDenials(...asked)),
+      findSessions: (...asked) => on(({ queries }) => queries.findSessions(...asked)),
+      findConfirmations: (...asked) => on(({ queries }) => queries.findConfirmations(...asked)),
+      findConfirmation: (...asked) => on(({ queries }) => queries.findConfirmation(...asked)),
     },
     entries: {
       get hasGaps() {
         return opened?.entries.hasGaps;
       },
-      read: (query) => on(({ entries }) => entries.read(query)),
-      measure: (query) => on(({ entries }) => entries.measure(query)),
-      whenAppended: (after, signal) => later(({ entries }) => entries.whenAppended(after, signal)),
-      lastPosition: () => on(({ entries }) => entries.lastPosition()),
+      read: (...asked) => on(({ entries }) => entries.read(...asked)),
+      measure: (...asked) => on(({ entries }) => entries.measure(...asked)),
+      whenAppended: (...asked) => later(({ entries }) => entries.whenAppended(...asked)),
+      lastPosition: (...asked) => on(({ entries }) => entries.lastPosition(...asked)),
     },
     cursors: {
-      read: (name) => on(({ cursors }) => cursors.read(name)),
-      list: () => on(({ cursors }) => cursors.list()),
-      take: (take) => on(({ cursors }) => cursors.take(take)),
-      move: (move) => on(({ cursors }) => cursors.move(move)),
-      release: (name, holder) => on(({ cursors }) => cursors.release(name, holder)),
-      drop: (name) => on(({ cursors }) => cursors.drop(name)),
+      read: (...asked) => on(({ cursors }) => cursors.read(...asked)),
+      list: (...asked) => on(({ cursors }) => cursors.list(...asked)),
+      take: (...asked) => on(({ cursors }) => cursors.take(...asked)),
+      move: (...asked) => on(({ cursors }) => cursors.move(...asked)),
+      release: (...asked) => on(({ cursors }) => cursors.release(...asked)),
+      drop: (...asked) => on(({ cursors }) => cursors.drop(...asked)),
     },
     integrity: {
-      readHeads: (sessionId) => on(({ integrity }) => integrity.readHeads(sessionId)),
-      findHeads: (query) => on(({ integrity }) => integrity.findHeads(query)),
-      countSessions: () => on(({ integrity }) => integrity.countSessions()),
-      readSideRows: () => each(({ integrity }) => integrity.readSideRows()),
-      inspect: (signal) => each(({ integrity }) => integrity.inspect(signal)),
-      rebuild: () => on(({ integrity }) => integrity.rebuild()),
+      readHeads: (...asked) => on(({ integrity }) => integrity.readHeads(...asked)),
+      findHeads: (...asked) => on(({ integrity }) => integrity.findHeads(...asked)),
+      countSessions: (...asked) => on(({ integrity }) => integrity.countSessions(...asked)),
+      readSideRows: (...asked) => each(({ integrity }) => integrity.readSideRows(...asked)),
+      inspect: (...asked) => each(({ integrity }) => integrity.inspect(...asked)),
+      rebuild: (...asked) => on(({ integrity }) => integrity.rebuild(...asked)),
     },
     retention: {
-      erase: (erasure) => on(({ retention }) => retention.erase(erasure)),
-      dropSession: (removal) => on(({ retention }) => retention.dropSession(removal)),
+      erase: (...asked) => on(({ retention }) => retention.erase(...asked)),
+      dropSession: (...asked) => on(({ retention }) => retention.dropSession(...asked)),
     },
     ownFiles: parts.ownFiles,
     get sealKey() {
       return opened?.sealKey ?? parts.sealKey();
+    },
+    readSealKey: () => opened?.readSealKey?.(),
+    watchTrouble(listener, signal) {
+      const watcher = { listener, signal };
+      watchers.add(watcher);
+      signal.addEventListener('abort', () => watchers.delete(watcher), { once: true });
+      opened?.watchTrouble?.(listener, signal);
     },
     now: () => opened?.now() ?? parts.now(),
     async close() {

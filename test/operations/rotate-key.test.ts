@@ -49,6 +49,16 @@ async function withRuntime<Result>(
   }
 }
 
+/** The runtime opens the ledger itself. */
+async function withUrl(work: (runtime: Runtime) => Promise<void>): Promise<void> {
+  const runtime = createRuntime({ tools, ledger: `sqlite:${path}` });
+  try {
+    await work(runtime);
+  } finally {
+    await runtime.close();
+  }
+}
+
 const call = (id: string): { id: string; name: string; arguments: { password: string } } => ({
   id,
   name: 'transfer',
@@ -122,32 +132,38 @@ describe('a rotation', () => {
     expect(seen).toEqual(['hunter2-a', 'hunter2-b']);
   });
 
-  test('keeps the old key while a process runs, which opens what others seal with the new one', async () => {
-    await withRuntime(async (runtime) => {
-      await hold(runtime, 'a');
-      expect(await run('rotate-key')).toMatchObject({
-        code: 1,
-        err: expect.stringContaining('1 process that has the ledger open') as string,
+  test.each([
+    ['open ledger', withRuntime],
+    ['URL', withUrl],
+  ])(
+    'keeps the old key while a process runs on its %s, and opens what others seal with the new one',
+    async (_, on) => {
+      await on(async (runtime) => {
+        await hold(runtime, 'a');
+        expect(await run('rotate-key')).toMatchObject({
+          code: 1,
+          err: expect.stringContaining('1 process that has the ledger open') as string,
+        });
+        expect(ring().older).toHaveLength(1);
+        // Its input was sealed again with a key that this runtime has not read yet.
+        expect(await approve(runtime, 'a')).toMatchObject({ type: 'ToolExecutionResult' });
+        await hold(runtime, 'b');
       });
-      expect(ring().older).toHaveLength(1);
-      // Its input was sealed again with a key that this runtime has not read yet.
-      expect(await approve(runtime, 'a')).toMatchObject({ type: 'ToolExecutionResult' });
-      await hold(runtime, 'b');
-    });
-    expect(seen).toEqual(['hunter2-a']);
-    expect(await run('doctor')).toMatchObject({
-      out: expect.stringContaining(
-        '→ Restart the processes of this ledger, then run: quittance rotate-key',
-      ) as string,
-    });
-    expect(await run('rotate-key')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('Continued an earlier rotation') as string,
-    });
-    expect(ring().older).toEqual([]);
-    await withRuntime((runtime) => approve(runtime, 'b'));
-    expect(seen).toEqual(['hunter2-a', 'hunter2-b']);
-  });
+      expect(seen).toEqual(['hunter2-a']);
+      expect(await run('doctor')).toMatchObject({
+        out: expect.stringContaining(
+          '→ Restart the processes of this ledger, then run: quittance rotate-key',
+        ) as string,
+      });
+      expect(await run('rotate-key')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('Continued an earlier rotation') as string,
+      });
+      expect(ring().older).toEqual([]);
+      await withRuntime((runtime) => approve(runtime, 'b'));
+      expect(seen).toEqual(['hunter2-a', 'hunter2-b']);
+    },
+  );
 
   test('goes on after a crash at any step', async () => {
     await withRuntime((runtime) => hold(runtime, 'a'));

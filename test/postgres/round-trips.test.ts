@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import type { Ledger } from 'quittance/store';
@@ -25,6 +25,7 @@ let schema = '';
 const opened: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
+  vi.stubEnv('QUITTANCE_SEAL_KEY', sealKey.toString('hex'));
   server = await startPostgres();
   proxy = await startProxy(server.url);
 });
@@ -32,6 +33,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 afterAll(async () => {
+  vi.unstubAllEnvs();
   await proxy.close();
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -49,7 +51,7 @@ async function open(url = server.url): Promise<Ledger> {
 
 type Ran = { readonly runtime: Runtime; readonly ran: string[]; readonly judged: string[] };
 
-function run(ledger: Ledger, fate: 'works' | 'breaks' = 'works', limit?: number): Ran {
+function run(ledger: Ledger | string, fate: 'works' | 'breaks' = 'works', limit?: number): Ran {
   const ran: string[] = [];
   const judged: string[] = [];
   const runtime = createRuntime({
@@ -82,9 +84,12 @@ const mail = (id: string) => ({ id, name: 'send_mail', arguments: { to: 'ada' } 
 const ofCalls = (): string[] =>
   proxy.statements.filter((text) => /append_v2|entries|unsettled|claims/.test(text) && !/read_/.test(text));
 
-test('a new call of a tool with an effect costs two round trips', async () => {
+test.each([
+  ['on an open ledger', () => open(proxy.url)],
+  ['on the URL of its ledger', () => `${proxy.url}?schema=${schema}`],
+])('a new call of a tool with an effect costs two round trips in a runtime %s', async (_, toLedger) => {
   newSchema();
-  const { runtime } = run(await open(proxy.url));
+  const { runtime } = run(await toLedger());
   const turn = runtime.turn({ sessionId: 's' });
   await turn.call(mail('first')); // a turn first looks for calls of processes that are gone
   proxy.statements.length = 0;
