@@ -35,6 +35,17 @@ export function isSameVoter(left: DecidedBy, right: DecidedBy): boolean {
   return peopleIn(left).some((one) => peopleIn(right).some((other) => isOnePerson(one, other)));
 }
 
+/** Surely one person: by a verified identity, and not by a name that people choose. Unverified people are never told apart. */
+export function isSurelySameVoter(left: DecidedBy, right: DecidedBy): boolean {
+  const [one, other] = [countedIdentity(left.identity), countedIdentity(right.identity)];
+  if (!isVerified(one) || !isVerified(other)) return isVerified(one) === isVerified(other);
+  if (one.kind === 'token' && other.kind === 'token' && one.person !== undefined)
+    return one.person === other.person;
+  // Ids of users are those of one machine.
+  if (one.kind === 'os_user' && other.kind === 'os_user' && one.user !== other.user) return false;
+  return isSameIdentity(one, other);
+}
+
 type CountedPerson = { readonly name: string; readonly identity: DirectIdentity };
 
 /** The person who acted, and those they acted for, with their names. */
@@ -44,14 +55,14 @@ const peopleIn = ({ name, identity, behalf = [] }: DecidedBy): readonly CountedP
 ];
 
 /**
- * One issuer, or one operating system, tells people apart by an id, and owners of tokens by their names. Otherwise names
- * decide, and a similar name counts as the same person: a wrong "yes" only asks for one more approval.
+ * One issuer tells people apart by an id, and owners of tokens by their names. Otherwise names decide, and a similar name
+ * counts as the same person: a wrong "yes" only asks for one more approval. This includes users of operating systems:
+ * machines may share a ledger, and one person may have another id on each.
  */
 function isOnePerson(one: CountedPerson, other: CountedPerson): boolean {
   const [left, right] = [one.identity, other.identity];
   if (isSameIdentity(left, right)) return true;
   if (left.kind === 'provider' && right.kind === 'provider' && left.issuer === right.issuer) return false;
-  if (left.kind === 'os_user' && right.kind === 'os_user') return false;
   if (
     left.kind === 'token' &&
     right.kind === 'token' &&

@@ -8,7 +8,7 @@
 import type { ApprovalPolicy, Seat } from './approval-policy.ts';
 import { describeApprovers, isApprovalPolicy } from './approval-policy.ts';
 import { fitsSeat } from './fits-seat.ts';
-import { countsAsVerified, isSameVoter } from './counted-identity.ts';
+import { countsAsVerified, isSameVoter, isSurelySameVoter } from './counted-identity.ts';
 import type { Ask } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { Vote } from './vote.ts';
@@ -32,11 +32,15 @@ export const isApproval = ({ decision }: Pick<Vote, 'decision'>): boolean => dec
 
 /** The votes after one more: a person's new act replaces their earlier one, and an edit voids all approvals. */
 export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] => [
-  ...votes.filter(
-    (each) => !isSameVoter(each.by, vote.by) && !(vote.decision === 'edit' && isApproval(each)),
-  ),
+  ...votes.filter((each) => !replaces(vote, each) && !(vote.decision === 'edit' && isApproval(each))),
   vote,
 ];
+
+/** Only the same person takes a denial back: a similar name, or a delegate, is not enough. */
+const replaces = (vote: Vote, earlier: Vote): boolean =>
+  isApproval(vote) && !isApproval(earlier)
+    ? isSurelySameVoter(earlier.by, vote.by)
+    : isSameVoter(earlier.by, vote.by);
 
 /** The seats that are missing until every ask is satisfied. Empty: the call may run. */
 export function missingOf({ asks, askedAt }: Counted, votes: readonly Vote[]): readonly MissingSeat[] {
@@ -70,7 +74,8 @@ export const denialsNeeded = (asks: readonly Ask[]): number =>
 export function hasEnoughDenials({ asks }: Counted, votes: readonly Vote[]): boolean {
   const denials = votes.filter((vote) => !isApproval(vote));
   const verified = groupVoters(denials.filter(({ by }) => countsAsVerified(by))).length;
-  return verified + (denials.some(({ by }) => !countsAsVerified(by)) ? 1 : 0) >= denialsNeeded(asks);
+  // An unverified name may be one of the verified people.
+  return Math.max(verified, Math.min(denials.length, 1)) >= denialsNeeded(asks);
 }
 
 /** Does any ask say who must approve? */

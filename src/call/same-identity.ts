@@ -3,42 +3,45 @@
  * it.
  *
  * 1. A wrong "yes" refuses an approval that another person can give. A wrong "no" lets a person approve their
- *    own call. So names are compared loosely: case, accents, spaces, punctuation, invisible characters and
- *    look-alike characters make no difference.
+ *    own call. So names are compared loosely: case, accents, strokes through letters, ligatures, spaces,
+ *    punctuation, invisible characters and look-alike characters make no difference.
  * 2. Loose comparison never gives a permission.
  */
 import type { DirectIdentity, Identity, ProviderIdentity } from './identity.ts';
 
 /**
- * Letters of other scripts, and digits, that look like a Latin letter. After NFKC, without accents, in lower
- * case.
+ * Letters of other scripts, and digits, that look like a Latin letter, and Latin letters that people also write without
+ * their stroke or as two letters. After NFKC, without accents, in lower case.
  */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     a: 'аαɑᴀⲁꭺ',
-    b: 'вьЬʙƅᏏ',
-    c: 'сϲᴄⅽⲥ',
-    d: 'ԁɗᏧđ',
-    e: 'еєҽεℯ',
+    ae: 'æ',
+    b: 'вьЬʙƅᏏƀ',
+    c: 'сϲᴄⅽⲥȼ',
+    d: 'ԁɗᏧđð',
+    e: 'еєҽεℯɇ',
     f: 'ƒꞙẝϝ',
-    g: 'ɡցԍɢ',
-    h: 'һհнʜⲏ',
-    j: 'јϳյ',
+    g: 'ɡցԍɢǥ',
+    h: 'һհнʜⲏħ',
+    j: 'јϳյɉ',
     k: 'кκᴋⲕ',
-    l: 'iıіιɩӏ1|ǀⲓlɪʟ!',
+    l: 'iıіιɩӏ1|ǀⲓlɪʟ!łƚɨ',
     m: 'мᴍⲙϻ',
-    n: 'пոռɴⲛη',
-    o: 'оοօσ0ᴏⲟøө°',
+    n: 'пոռɴⲛηŋ',
+    o: 'оοօσς0ᴏⲟøө°ɵ',
+    oe: 'œ',
     p: 'рρⲣᴘþ',
     q: 'ԛգզ',
-    r: 'гᴦⲅʀ',
+    r: 'гᴦⲅʀɍ',
     s: 'ѕꜱ5$',
-    t: 'тτᴛⲧ',
-    u: 'υʋᴜս',
+    ss: 'ß',
+    t: 'тτᴛⲧŧ',
+    u: 'υʋᴜսʉ',
     v: 'ѵνᴠⱱ',
     w: 'ѡԝωɯᴡ',
     x: 'хχⲭ×',
-    y: 'уүγʏⲩ',
+    y: 'уүγʏⲩɏ',
     z: 'ᴢʐƶ',
   }).flatMap(([latin, others]) => Array.from(others, (other) => [other, latin] as const)),
 );
@@ -55,6 +58,9 @@ export function isSameName(left: string | undefined, right: string | undefined):
   // A name without letters and digits has no key, so it is compared exactly.
   return key === '' ? left.trim() === right.trim() : key === nameKey(right);
 }
+
+/** Can the name be compared with others? A blank or a dash stands for no one. */
+export const isComparable = (name: string): boolean => nameKey(name) !== '';
 
 /** The same name except for case and Unicode compatibility forms. Strict enough to look a person up. */
 export const isSpelledAlike = (left: string, right: string): boolean => plain(left) === plain(right);

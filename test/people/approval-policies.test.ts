@@ -56,6 +56,15 @@ describe('[bound-approval] a rule that needs two people of a group', () => {
     expect(stage.ran).toEqual([]);
   });
 
+  test.each(['', ' ', '\u200b', '-', { userId: '', claims: { sub: '', email: ' ' } }])(
+    'refuses everyone if the requester is %j, which is the name of no one',
+    async (requester) => {
+      const stage = quorumStage(two);
+      const question = await stage.ask('c', requester);
+      expect(await codeOf(stage.approve(question, finance('ada')))).toContain('does not say who requested');
+    },
+  );
+
   test('compares the requester with every exact name of a person', async () => {
     for (const requester of [
       'bob',
@@ -121,6 +130,23 @@ describe('[bound-approval] a rule that needs two people of a group', () => {
     await stage.approve(question, { kind: 'os_user', user: 'alovelace', uid: 7 }, { by: 'Ada' });
     expect(await codeOf(stage.approve(question, token('t1', 'ada')))).toContain('confirmation.decided');
     expect((await stage.approve(question, token('t2', 'eve'))).status).toBe('approved');
+  });
+
+  test('counts users of machines that share a ledger once if the user or the typed name is the same', async () => {
+    const user = (name: string, uid: number) => ({ kind: 'os_user', user: name, uid }) as const;
+    const stage = quorumStage(ruleset(payRule('{ quorum: 2 }')));
+    const question = await stage.ask('c');
+    await stage.approve(question, user('ada', 1000), { by: 'Ada' });
+    for (const [again, by] of [
+      [user('ada', 1005), 'Ada Lovelace'],
+      [user('alovelace', 501), 'ada'],
+      [user('eve', 1000), 'Eve'],
+    ] as const)
+      expect([by, await codeOf(stage.approve(question, again, { by }))]).toEqual([
+        by,
+        expect.stringContaining('confirmation.decided'),
+      ]);
+    expect((await stage.approve(question, user('eve', 1001), { by: 'Eve' })).status).toBe('approved');
   });
 
   test('[secrets-stay-out] drops other names that the redaction hides, so that they make no two people one', async () => {
@@ -239,6 +265,59 @@ describe('[bound-approval] seats', () => {
       'One person alone',
     );
     expect((await stage.deny(question, finance('eve'))).status).toBe('denied');
+  });
+
+  test('denials: a verified person and a typed name are one, and they may be the same', async () => {
+    const stage = quorumStage(ruleset(payRule('{ quorum: 2, denials: 2 }')));
+    const question = await stage.ask('c');
+    await stage.deny(question, person('ada'));
+    expect((await stage.deny(question, 'eve')).status).toBe('pending');
+    expect((await stage.deny(question, person('eve'))).status).toBe('denied');
+  });
+
+  test('denials: only the person takes a denial back, not one with a similar name and not a delegate', async () => {
+    const token = (id: string, name: string) =>
+      ({ kind: 'token', id, name, via: 'bearer', person: 'ada@example.com', groups: ['finance'] }) as const;
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], quorum: 2, denials: 2 }')));
+    const ada = token('t1', 'Ada');
+    const until = stage.clock.now() + 60_000;
+    await stage.runtime.delegations.give({ by: 'Ada', identity: ada, to: 'dan', until });
+    for (const [index, [who, denials]] of [
+      // Mal can choose the name that is shown.
+      [{ ...finance('mal'), name: 'Ada' }, 1] as const,
+      [person('dan'), 1] as const,
+      [token('t2', 'Phone'), 0] as const,
+    ].entries()) {
+      const question = await stage.ask(`c${index}`);
+      await stage.deny(question, ada);
+      const { votes } = await stage.approve(question, who);
+      expect([who, votes.filter(({ decision }) => decision === 'deny')]).toEqual([
+        who,
+        expect.toSatisfy((kept: readonly unknown[]) => kept.length === denials),
+      ]);
+    }
+    await expectVerified(stage.ledger);
+  });
+
+  test('the owner of a session that is too far from its first one is unknown', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance], exclude: [session_owner] }')));
+    const open = (sessionId: string, parentSessionId: string | undefined, userId: string) =>
+      stage.runtime
+        .turn({ sessionId, principal: { userId }, ...(parentSessionId !== undefined && { parentSessionId }) })
+        .submit({ id: `of-${sessionId}`, name: 'pay', arguments: { cents: 1 } }).accepted;
+    await open('n0', undefined, 'ada');
+    for (let depth = 1; depth <= 20; depth++) await open(`n${depth}`, `n${depth - 1}`, 'robot');
+    const questionOf = (sessionId: string) =>
+      eventually(async () => {
+        const { rows } = await stage.runtime.confirmations.list({ status: 'pending', sessionId });
+        if (rows[0] === undefined) throw new Error('not held yet');
+        return rows[0];
+      });
+    const why = async (sessionId: string, name: string) =>
+      codeOf(stage.approve(await questionOf(sessionId), finance(name)));
+    expect(await why('n19', 'ada')).toContain('the session belongs to them');
+    expect(await why('n20', 'ada')).toContain('does not say who');
+    expect(await why('n19', 'eve')).toBe('accepted');
   });
 
   test('the owner of the session is excluded, also through a child session', async () => {
@@ -590,6 +669,17 @@ describe('[bound-approval] approve for this session', () => {
     await stage.approve(second, finance('eve'), bounds);
     expect(await stage.ended('d')).toBe('ToolExecutionResult');
     expect((await stage.ask('e', 'eve')).votes).toEqual([]);
+  });
+
+  test('ends with the delegation by which an approver agreed', async () => {
+    const stage = quorumStage(ruleset(payRule('{ groups: [finance] }')));
+    const until = stage.clock.now() + 60_000;
+    await stage.runtime.delegations.give({ by: 'ada', identity: finance('ada'), to: 'dan', until });
+    await stage.approve(await stage.ask('c'), person('dan'), bounds);
+    expect(await stage.ended('c')).toBe('ToolExecutionResult');
+    expect(await stage.runtime.grants.list({ sessionId: 's' })).toMatchObject([{ status: 'active', until }]);
+    stage.clock.advance(60_000);
+    expect((await stage.ask('d')).missing).toHaveLength(1);
   });
 
   test('a grant by one person does not replace a quorum', async () => {

@@ -57,7 +57,9 @@ export async function grantOf(
   const last = agreed.at(-1);
   if (last === undefined || !isQuorumComplete(confirmation, agreed)) return [];
   const bounds = agreed.flatMap(({ session }) => session ?? []);
-  const until = Math.min(...bounds.map((each) => each.until));
+  // A delegate grants nothing beyond the end of the delegation.
+  const delegations = agreed.flatMap(({ by: { behalf = [] } }) => behalf);
+  const until = Math.min(...[...bounds, ...delegations].map((each) => each.until));
   const uses = Math.min(...bounds.map((each) => each.uses));
   const by = last.by.name;
   const identity = countedIdentity(last.by.identity);

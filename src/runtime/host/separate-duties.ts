@@ -8,7 +8,7 @@
 import type { Redactor } from '../../base/redaction.ts';
 import type { Call } from '../../call/call.ts';
 import type { DirectIdentity, Identity } from '../../call/event.ts';
-import { directOf, isSameIdentity, isSameName, namesOf } from '../../call/same-identity.ts';
+import { directOf, isComparable, isSameIdentity, isSameName, namesOf } from '../../call/same-identity.ts';
 import { readUndoAttrs } from './undo-attrs.ts';
 import { undoneToolName } from './undo-tool.ts';
 
@@ -57,13 +57,13 @@ export function askerAmong(
   return isAmong(askersOf(call), { by, identity }, redactor);
 }
 
-/** Is the decider one of these people? `unknown` if none of them is on record. */
+/** Is the decider one of these people? `unknown` if none of them is on record with a name that can be compared. */
 export function isAmong(
   { names, identities }: Askers,
   { by, identity }: Deciding,
   redactor: Redactor,
 ): 'other' | 'same' | 'unknown' {
-  if (names.length === 0 && identities.every(({ kind }) => kind === 'self_asserted')) return 'unknown';
+  if (!names.some(isComparable) && identities.every(({ kind }) => kind === 'self_asserted')) return 'unknown';
   // The ledger may have stored the redacted form of a name: both are compared.
   const deciders = [by, ...namesOf(identity)].flatMap((name) => [name, redactor.text(name)]);
   const isAsker =

@@ -13,7 +13,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { Askers } from './separate-duties.ts';
 import { principalNames } from './separate-duties.ts';
 
-/** Sessions further away than this do not count. */
+/** With more sessions behind it, the owner of a session is unknown. */
 const mostSessions = 20;
 /** The first turn and the first call are among so many entries, after a fork or a grant. */
 const firstEntries = 20;
@@ -27,7 +27,7 @@ export async function sessionOwners(
   const sessions = new Set([sessionId]);
   // The set grows while it is read.
   for (const session of sessions) {
-    if (sessions.size > mostSessions) break;
+    if (sessions.size > mostSessions) return { names: [], identities: [] };
     const { turn, request, fork } = firstEvents(
       await entries.read({ sessionId: session, limit: firstEntries }),
     );
