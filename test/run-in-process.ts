@@ -54,6 +54,7 @@ function createPaper(columns: number): { readonly terminal: Terminal; readonly t
   return {
     terminal: {
       isTerminal: false,
+      isRead: () => true,
       width: columns,
       textWidth: columns,
       paint: (_, painted) => painted,

@@ -15,6 +15,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Terminal {
   readonly isTerminal: boolean;
+  /** False once the reader has ended, as in `| head`. */
+  readonly isRead: () => boolean;
   /** Width for tables, which are cut to it. Without a terminal nothing is cut, unless COLUMNS is set. */
   readonly width: number;
   /** Width for sentences, which wrap there. */
@@ -41,6 +43,7 @@ export function createTerminal(stream: Stream, environment: Environment, signal:
   const textWidth = Math.min(Math.max(found ?? 100, 40), 110);
   return {
     isTerminal,
+    isRead: () => !stream.destroyed,
     width: found === undefined ? Number.POSITIVE_INFINITY : Math.max(found, 40),
     textWidth,
     paint: (style, text) => (hasColors ? styleText(style, text, { validateStream: false }) : text),

@@ -4,9 +4,19 @@ import type { Page } from './call-query.ts';
 
 const mostRowsOfPage = 500;
 
-type Place = { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+/** Rows that one page examines at most, if no index finds the matching ones: then `signal` ends a search soon. */
+const mostExaminedByPage = 2_000;
 
-/** Pages with at most `limit` rows in total. If there is more, `next` of the last page says where to continue. */
+type Place = {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly scan?: number | undefined;
+};
+
+/**
+ * Pages with at most `limit` rows in total. A page may be short or empty, and others still follow. If there is more, `next`
+ * of the last page says where to continue.
+ */
 export async function* readPages<Row, Query extends Place>(
   ask: (query: Query) => Awaitable<Page<Row>>,
   query: Query,
@@ -15,7 +25,12 @@ export async function* readPages<Row, Query extends Place>(
 ): AsyncGenerator<Page<Row>, void, undefined> {
   let { cursor } = query;
   for (let left = limit; left > 0 && !signal.aborted;) {
-    const page = await ask({ ...query, limit: Math.min(left, mostRowsOfPage), cursor });
+    const page = await ask({
+      ...query,
+      limit: Math.min(left, mostRowsOfPage),
+      cursor,
+      scan: mostExaminedByPage,
+    });
     yield page;
     if (page.next === undefined) return;
     left -= page.rows.length;

@@ -1,6 +1,8 @@
 import { callMatcher, matchesText } from '../../ledger/match-call.ts';
 import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
+import { parseCursor } from '../../ledger/page-cursor.ts';
+import { readPages } from '../../ledger/read-pages.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
@@ -11,6 +13,7 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printList } from '../print-list.ts';
+import { SearchProgress } from '../search-progress.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
@@ -64,8 +67,19 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
     ]);
   const query = toCallQuery(given, context.now());
   let position = await findEnd(ledger);
-  const { rows } = await ledger.queries.findCalls({ ...query, limit: given.count('limit') ?? 10 });
-  const before = rows.toReversed();
+  const newest: CallSummary[] = [];
+  const progress = new SearchProgress(err);
+  for await (const page of readPages<CallSummary, CallQuery>(
+    (asked) => ledger.queries.findCalls(asked),
+    query,
+    given.count('limit') ?? 10,
+    signal,
+  )) {
+    newest.push(...page.rows);
+    if (page.next !== undefined) await progress.reached(parseCursor(page.next)[0]);
+  }
+  await progress.clear();
+  const before = newest.toReversed();
   const asJson = given.has('json');
   const table = layOutTable(
     followColumns,
