@@ -10,8 +10,8 @@
 import type { DirectIdentity, Identity, ProviderIdentity } from './identity.ts';
 
 /**
- * Letters of other scripts, and digits, that look like a Latin letter, and Latin letters that people also write without
- * their stroke or as two letters. After NFKC, without accents, in lower case.
+ * Letters of other scripts, and digits, that look like a Latin letter. Also Latin letters that people write without
+ * their stroke, or as two letters. After NFKC, without accents, in lower case.
  */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
   Object.entries({
