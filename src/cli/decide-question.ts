@@ -7,8 +7,6 @@
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import { describeDecider } from '../call/describe-identity.ts';
-import { describeMissing } from '../call/quorum.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { toCallSummary } from '../ledger/summarize-call.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
@@ -27,7 +25,7 @@ import { findQuestion } from './find-question.ts';
 import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
-import { shortDigest } from './short-digest.ts';
+import { decidedLines } from './decided-lines.ts';
 import type { Deciding } from './deciding.ts';
 import { isSeen } from './deciding.ts';
 import { serverOf, serverOption } from './server/server-client.ts';
@@ -140,15 +138,16 @@ async function decide(
   }
 }
 
-function said(view: ConfirmationView, { done }: Deciding, isAlive: boolean, ends: boolean): string[] {
-  if (view.status === 'pending')
-    return [
-      `${done}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}. The rules need more people.`,
-      `Still missing: ${terminalText(describeMissing(view.missing))}.`,
-    ];
-  const who = view.by === undefined ? '' : ` by ${terminalText(describeDecider(view.by))}`;
+function said(
+  view: ConfirmationView,
+  { done }: Deciding,
+  isAlive: boolean,
+  ends: boolean,
+): readonly string[] {
+  const lines = decidedLines(view, done);
+  if (view.status === 'pending') return lines;
   return [
-    `${done}${who}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
+    ...lines,
     isAlive
       ? `The process that holds the call ${ends ? 'ends it' : 'continues it'}.`
       : ends

@@ -1,6 +1,6 @@
 /** What a person decides, and the check that they saw it. */
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
+import type { ForSession, PersonDecision } from '../runtime/hold/keep-decision.ts';
 import type { Context, Given } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
@@ -28,7 +28,8 @@ export type Deciding = {
 };
 
 type Decision =
-  | { readonly decision: 'approve' | 'deny' }
+  | { readonly decision: 'approve'; readonly forSession?: ForSession }
+  | { readonly decision: 'deny' }
   | Pick<PersonDecision & { decision: 'edit' }, 'decision' | 'arguments'>
   | Pick<PersonDecision & { decision: 'respond' }, 'decision' | 'response'>;
 

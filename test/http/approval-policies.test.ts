@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { eventually } from '../eventually.ts';
 import { payRule, ruleset } from '../people/quorum-stage.ts';
+import { runCli } from '../run-cli.ts';
 
 let server: HttpServer;
 let runtime: Runtime;
@@ -190,4 +191,35 @@ test('delegations are given for oneself and revoked by those they concern', asyn
   const listed = await send<{ rows: readonly DelegationView[] }>('/v1/delegations', 'mal');
   expect(listed.body.rows.map(({ status }) => status)).toEqual(['revoked']);
   expect((await decide(question, 'eve')).body.status).toBe('approved');
+});
+
+test('the command line says what is missing at the server, and approves for the session', async () => {
+  const question = await hold('cli');
+  const approve = (as: string, ...more: readonly string[]) =>
+    runCli(['approve', 'cli', '--server', server.url, '--digest', question.inputDigest, ...more], {
+      env: { QUITTANCE_TOKEN: tokens[as] ?? '' },
+    });
+  for (const [options, problem] of [
+    [['--uses', '2'], 'Give both'],
+    [['--for-session', '1h'], 'Give both'],
+    [['--for-session', '2d', '--uses', '2'], 'a day at most'],
+    [['--for-session', '1h', '--uses', '1001'], 'from 1 to 1000'],
+  ] as const)
+    expect(await approve('ada', ...options)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(problem),
+    });
+  const grant = ['--for-session', '1h', '--uses', '2'];
+  const half = await approve('ada', ...grant);
+  expect([half.code, half.out.replaceAll(/\s+/g, ' ')]).toEqual([
+    0,
+    expect.stringMatching(
+      /^Approved: pay, call cli, digest \w+\. The rules need more people\. Still missing: 1 of group finance\. $/,
+    ),
+  ]);
+  expect((await approve('eve', ...grant)).out).toMatch(/^Approved by eve \(token \w+\): pay/);
+  expect(await runtime.grants.list({ sessionId: 's', active: true })).toMatchObject([
+    { toolName: 'pay', uses: 2, approved: { callId: 'cli', votes: [{}, {}] } },
+  ]);
+  await expect.poll(() => ran).toContainEqual({ id: 'cli' });
 });

@@ -1,7 +1,6 @@
 /** Lists and decides held calls at a server. The decision carries the identity that the server verified. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { describeDecider } from '../../call/describe-identity.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { Context, Given } from '../command.ts';
 import { confirmationToJson } from '../confirmation-columns.ts';
@@ -9,8 +8,8 @@ import type { Deciding } from '../deciding.ts';
 import { isSeen } from '../deciding.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { shortDigest } from '../short-digest.ts';
-import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
+import { decidedLines } from '../decided-lines.ts';
+import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ServerClient } from './server-client.ts';
 import { connectTo } from './server-client.ts';
@@ -64,12 +63,7 @@ export async function decideOnServer(
   const path = `/v1/confirmations/${encodeURIComponent(view.confirmationId)}/decision`;
   const decided = toView(await client.post(path, body));
   if (given.has('json')) await context.out.print(safeJson(confirmationToJson(decided)));
-  else {
-    const who = decided.by === undefined ? '' : ` by ${terminalText(describeDecider(decided.by))}`;
-    await context.out.say(
-      `${deciding.done}${who}: ${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`,
-    );
-  }
+  else for (const line of decidedLines(decided, deciding.done)) await context.out.say(line);
   return exitCodes.good;
 }
 

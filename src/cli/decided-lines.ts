@@ -1,0 +1,17 @@
+import { describeDecider } from '../call/describe-identity.ts';
+import { describeMissing } from '../call/quorum.ts';
+import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import { shortDigest } from './short-digest.ts';
+import { terminalId, terminalText } from './terminal-text.ts';
+
+/** What was decided. If the rules need more people, the question stays open, and a second line says who is missing. */
+export function decidedLines(view: ConfirmationView, done: string): readonly string[] {
+  const call = `${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`;
+  if (view.status === 'pending')
+    return [
+      `${done}: ${call} The rules need more people.`,
+      `Still missing: ${terminalText(describeMissing(view.missing))}.`,
+    ];
+  const who = view.by === undefined ? '' : ` by ${terminalText(describeDecider(view.by))}`;
+  return [`${done}${who}: ${call}`];
+}
