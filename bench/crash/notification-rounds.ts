@@ -122,7 +122,9 @@ async function openTargets(point: NotificationPoint, nth: number, arrivals: Arri
         return;
       }
       if (fails && point === 'failure: in back-off') setTimeout(() => victim.kill('SIGKILL'), 100);
-      response.writeHead(fails ? 503 : 200, { 'retry-after': '1' }).end('', () => {
+      // Over a connection that is kept, several messages need one look-up, and the chosen one may not come.
+      const connection = point === 'message: before connection' ? 'close' : 'keep-alive';
+      response.writeHead(fails ? 503 : 200, { 'retry-after': '1', connection }).end('', () => {
         if (point === 'message: answered' && isChosen) victim?.kill('SIGKILL');
       });
     });
