@@ -4,7 +4,7 @@ import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { shortDigest } from './short-digest.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 
-/** What was decided. If the rules need more people, the question stays open, and a second line says who is missing. */
+/** The decision, for its person. If the rules need more people, a second line says who is missing. */
 export function decidedLines(view: ConfirmationView, done: string): readonly string[] {
   const call = `${terminalId(view.toolName)}, call ${terminalId(view.callId)}, digest ${shortDigest(view.inputDigest)}.`;
   if (view.status === 'pending')
