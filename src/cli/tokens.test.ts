@@ -55,6 +55,29 @@ test('lists tokens as JSON with their expiry', async () => {
   expect(rows.join('\n')).not.toContain(made.token);
 });
 
+test('takes groups in several options, and names with a comma in a JSON list', async () => {
+  const groupsOf = async (name: string, ...more: string[]) => {
+    const made = await create(name, 'approver', ...more, '--json');
+    return made.code === 0 ? (JSON.parse(made.out) as { groups?: unknown }).groups : made.err;
+  };
+  expect(await groupsOf('a', '--group', 'finance team, security')).toEqual(['finance team', 'security']);
+  expect(await groupsOf('b', '--group', 'finance', '--group', 'security,finance')).toEqual([
+    'finance',
+    'security',
+  ]);
+  const distinguished = 'CN=Finance,OU=Groups,DC=example';
+  expect(await groupsOf('c', '--group', JSON.stringify([distinguished]))).toEqual([distinguished]);
+  expect(await groupsOf('d', '--group', '')).toContain('--group');
+  expect(await groupsOf('e', '--group', ', ,')).toContain('names no group');
+  expect(await groupsOf('f', '--group', '["finance"')).toContain('not a JSON list');
+  expect(await groupsOf('g')).toBeUndefined();
+  await create('h', 'approver', '--person', 'ada@example.com');
+  const { out } = await tokens();
+  expect(out).toMatch(/^NAME +ROLE +OWNER +GROUPS +ID /);
+  expect(out).toMatch(/\na +approver +- +finance team; security +[0-9a-f]{12} /);
+  expect(out).toMatch(/\nh +approver +ada@example\.com +- +[0-9a-f]{12} /);
+});
+
 test('revokes a token by name or id, once, and frees its name', async () => {
   await create('Ada', 'admin');
   const { out } = await create('Bob', 'viewer', '--json');

@@ -20,6 +20,7 @@ import { safeJson, terminalText } from '../terminal-text.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
 import { localTimeText, parseSpan, utcTimeText } from '../time-text.ts';
+import { readTextList } from '../text-list.ts';
 import { UsageError } from '../usage-error.ts';
 import { withoutUndefined } from '../to-json.ts';
 
@@ -40,7 +41,11 @@ export const tokensCommand: CliCommand = {
     name: { value: 'NAME', help: 'Name on the token' },
     role: { value: 'ROLE', help: 'Role of the token', choices: Object.keys(mayDo) },
     person: { value: 'NAME', help: 'Owner of the token, for people with several tokens' },
-    group: { value: 'NAME,…', help: 'Groups of the owner, for rules about approvers' },
+    group: {
+      value: 'NAME,…',
+      multiple: true,
+      help: 'Groups of the owner, for rules about approvers. A name with a comma needs a JSON list',
+    },
     principals: {
       value: 'JSON|@FILE',
       help: 'Principals that calls may be made for; default: any',
@@ -98,9 +103,12 @@ const stray = (word: string): UsageError =>
     'quittance tokens revoke NAME',
   ]);
 
-const columns: readonly Column[] = [
+/** Owner and groups are shown only if a token has them. */
+const columnsFor = (owners: boolean, groups: boolean): readonly Column[] => [
   { title: 'NAME', min: 8 },
   { title: 'ROLE' },
+  ...(owners ? [{ title: 'OWNER', min: 8 }] : []),
+  ...(groups ? [{ title: 'GROUPS', min: 8 }] : []),
   { title: 'ID' },
   { title: 'CREATED' },
   { title: 'UNTIL' },
@@ -111,18 +119,29 @@ async function list(tokens: Tokens, given: Given, { out, err, now }: Context): P
   if (given.has('json')) for (const token of all) await out.print(safeJson(toJson(token)));
   else if (all.length === 0) await err.print(`There are no tokens. To create one: ${createLine}`);
   else {
-    const rows = all.map(({ name, role, tokenId, createdAt, expiresAt }) => [
+    const owners = all.some(({ person }) => person !== undefined);
+    const inGroups = all.some(({ groups }) => groups !== undefined);
+    const rows = all.map(({ name, role, tokenId, createdAt, expiresAt, person, groups }) => [
       terminalText(name),
       role,
+      ...(owners ? [terminalText(person ?? '-')] : []),
+      ...(inGroups ? [terminalText(groups?.join('; ') ?? '-')] : []),
       tokenId,
       localTimeText(createdAt),
       expiresAt === undefined ? '-' : expiresAt <= now() ? 'over' : localTimeText(expiresAt),
     ]);
-    const table = layOutTable(columns, rows, out.width, out.paint);
+    const table = layOutTable(columnsFor(owners, inGroups), rows, out.width, out.paint);
     await out.print(table.heading());
     for (const row of rows) await out.print(table.line(row));
   }
   return exitCodes.good;
+}
+
+function readGroups(given: Given): readonly string[] | undefined {
+  if (!given.has('group')) return undefined;
+  const groups = given.list('group').flatMap((each) => readTextList('--group', each));
+  if (groups.length === 0) throw new UsageError('--group names no group.', ['--group finance,security']);
+  return [...new Set(groups)];
 }
 
 async function create(
@@ -143,10 +162,7 @@ async function create(
       role,
       expiresInMs: span === undefined ? undefined : parseSpan(span, 'for'),
       person: given.text('person'),
-      groups: given
-        .text('group')
-        ?.split(',')
-        .map((name) => name.trim()),
+      groups: readGroups(given),
       principals: readPrincipals(given),
     });
     if (given.has('json')) await out.print(safeJson({ ...toJson(record), token }));

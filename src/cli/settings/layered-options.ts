@@ -6,6 +6,7 @@ import { parseJson } from '../../base/json.ts';
 import { compileJsonSchema } from '../../tool/json-schema.ts';
 import type { Given } from '../command.ts';
 import type { Environment } from '../terminal.ts';
+import { readTextList } from '../text-list.ts';
 import { UsageError } from '../usage-error.ts';
 import type { GivenValues } from './read-config-file.ts';
 import { readConfigFile } from './read-config-file.ts';
@@ -75,7 +76,7 @@ function readVariable(variable: string, text: string, setting: Setting): readonl
     return [text];
   }
   if (value === undefined) return readSwitch(variable, text);
-  const texts = multiple === true ? readList(variable, text) : [text];
+  const texts = multiple === true ? readTextList(variable, text) : [text];
   for (const each of texts)
     if (choices !== undefined && !choices.includes(each))
       throw new UsageError(`${variable} is one of ${choices.join(', ')}; found ${JSON.stringify(each)}.`, [
@@ -89,21 +90,6 @@ function readSwitch(variable: string, text: string): boolean {
   if (['1', 'true', 'yes', 'on'].includes(word)) return true;
   if (['0', 'false', 'no', 'off'].includes(word)) return false;
   throw new UsageError(`${variable} is true or false; found ${JSON.stringify(text)}.`, [`${variable}=true`]);
-}
-
-/** `a,b`, or a JSON list for values that contain a comma. */
-function readList(variable: string, text: string): readonly string[] {
-  if (!text.trimStart().startsWith('['))
-    return text
-      .split(',')
-      .map((each) => each.trim())
-      .filter((each) => each !== '');
-  const read = parseJson(text);
-  if (read.ok && Array.isArray(read.value) && read.value.every((each) => typeof each === 'string'))
-    return read.value as readonly string[]; // every item was just checked
-  throw new UsageError(`${variable} starts with "[" but is not a JSON list of texts.`, [
-    `${variable}='["one","two"]'`,
-  ]);
 }
 
 function checkJson(text: string, { schema }: Setting, where: string, tryThis: string): void {
