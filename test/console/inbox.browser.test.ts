@@ -161,6 +161,18 @@ describe('a held call', () => {
     const cents = visitor.page.locator('.edit-form').getByLabel('cents');
     await order.fill('A-7');
     await cents.fill('');
+    // The form keeps the margins of the card, and the answers below it cover nothing.
+    const { inset, covered } = await visitor.page.getByRole('form').evaluate((form) => {
+      const panel = (form.parentElement ?? form).getBoundingClientRect();
+      const { left, right, bottom } = form.getBoundingClientRect();
+      const answers = form.parentElement?.querySelector('.question-answers')?.getBoundingClientRect();
+      return {
+        inset: Math.min(left - panel.left, panel.right - right),
+        covered: bottom - (answers?.top ?? 0),
+      };
+    });
+    expect(inset).toBeGreaterThanOrEqual(12);
+    expect(covered).toBeLessThanOrEqual(0);
     await button(visitor.page, 'Run with these').click();
     await expect.poll(() => cents.getAttribute('aria-invalid')).toBe('true');
     expect(sent).toEqual([]);
