@@ -2,7 +2,6 @@
 import { isQuittanceError } from '../../base/error.ts';
 import type { CallCount, CallCountQuery, RuleDenials } from '../../ledger/call-count.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
-import { outcomesOf } from '../../ledger/call-query.ts';
 import { toIndexTerms } from '../../ledger/call-search.ts';
 import type { CallTally, TallyName, TallyQuery } from '../../ledger/call-tally.ts';
 import { hourMs, hourOf } from '../../ledger/call-tally.ts';
@@ -12,6 +11,8 @@ import type { PageCursor } from '../../ledger/page-cursor.ts';
 import { clampPageLimit, parseCursor, toCursor } from '../../ledger/page-cursor.ts';
 import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
+import type { FilterDialect, SqlCondition, SqlFilters } from '../call-filters.ts';
+import { toCallFilters } from '../call-filters.ts';
 import type { PgValue } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
@@ -21,8 +22,7 @@ import { searchWords } from './word-search.ts';
 import type { CallRow, ConfirmationRow, SessionRow } from './call-row.ts';
 import { rowToCallSummary, toConfirmationSummary, toPgSessionSummary } from './call-row.ts';
 
-/** A condition with its values; `?` stands for each of them. */
-type Condition = readonly [sql: string, ...values: PgValue[]];
+type Condition = SqlCondition<PgValue>;
 type List = { readonly table: string; readonly at: string; readonly id: string };
 
 /** After the last append of this process, the tables are filled even if no one asks. */
@@ -132,7 +132,7 @@ export class PostgresQueries implements Queries {
       return searchWords(this.#pool, terms, query);
     }
     const list = { table: 'read_calls', at: 'requested_at', id: 'position' };
-    const { rows, next } = await this.#search<CallRow>(list, filtersOf(query), query);
+    const { rows, next } = await this.#search<CallRow>(list, toCallFilters(query, dialect), query);
     return { rows: rows.map(rowToCallSummary), next };
   }
 
@@ -220,7 +220,7 @@ export class PostgresQueries implements Queries {
    */
   async #search<Row>(
     { table, at, id }: List,
-    { anyOf, rest }: Filters,
+    { anyOf, rest }: SqlFilters<PgValue>,
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = clampPageLimit(query.limit);
@@ -275,54 +275,13 @@ const tallyColumns: { readonly [Name in TallyName]: string } = {
   status: 'status',
 };
 
-/** A row meets the conditions of one group, each of which an index finds in order, and all of `rest`. */
-type Filters = { readonly anyOf: readonly (readonly Condition[])[]; readonly rest: readonly Condition[] };
-
-/**
- * Only one filter is left to its index: the one that usually leaves the fewest calls. With two of them, the server may
- * check one filter on all rows that the index of the other one gives, without a slice.
- */
-function filtersOf(query: CallQuery): Filters {
-  const span: Condition[] = [];
-  if (query.since !== undefined) span.push(['requested_at >= ?', query.since]);
-  if (query.until !== undefined) span.push(['requested_at < ?', query.until]);
-  const outcomes = outcomesOf(query);
-  const tool: readonly Condition[] =
-    query.toolName === undefined ? [] : [['tool_name = ?', toPgText(query.toolName)]];
-  const [best, ...others] = indexedOf(query);
-  const rest = [...others, ...restOf(query)];
-  // Most calls succeed: a list of them is read by time.
-  if (best !== undefined || outcomes === undefined || outcomes.includes('ToolExecutionResult')) {
-    const [by, ...more] = best === undefined ? tool : [best, ...tool];
-    if (outcomes !== undefined) more.push([isOneOf('outcome', outcomes), ...outcomes]);
-    return { anyOf: [[...(by === undefined ? [] : [by]), ...span]], rest: [...rest, ...more] };
-  }
-  const groups = outcomes.map((outcome): readonly Condition[] => [
-    [`outcome <> 'ToolExecutionResult' AND outcome = ?`, outcome],
-    ...span,
-  ]);
-  return { anyOf: groups.length === 0 ? [[['1 = 0']]] : groups, rest: [...rest, ...tool] };
-}
-
-/** Filters with an index, usually rare values first. */
-function indexedOf(query: CallQuery): readonly Condition[] {
-  const found: Condition[] = [];
-  if (query.unresolved === true) found.push(['unresolved']);
-  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
-  if (query.sessionId !== undefined) found.push(['session_id = ?', toPgText(query.sessionId)]);
-  if (query.ruleId !== undefined) found.push(['rule_id = ?', toPgText(query.ruleId)]);
-  if (query.code !== undefined) found.push(['code = ?', toPgText(query.code)]);
-  if (query.userId !== undefined) found.push(['user_id = ?', toPgText(query.userId)]);
-  return found;
-}
-
-function restOf(query: CallQuery): readonly Condition[] {
-  const found: Condition[] = [];
-  if (query.status !== undefined) found.push(['status = ?', query.status]);
-  if (query.unresolved === false) found.push(['NOT unresolved']);
-  if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
-  return found;
-}
+/** How this store writes the conditions that differ. */
+const dialect: FilterDialect = {
+  toText: toPgText,
+  ofSession: 'session_id = ?',
+  isUnresolved: 'unresolved',
+  isResolved: 'NOT unresolved',
+};
 
 /** Only the letters A to Z are compared without regard to their case. */
 const contains = (column: string): string =>
@@ -336,9 +295,6 @@ function toWhere(conditions: readonly Condition[], given = 0): string {
 
 const valuesOf = (conditions: readonly Condition[]): PgValue[] =>
   conditions.flatMap(([, ...values]) => values);
-
-const isOneOf = (column: string, values: readonly unknown[]): string =>
-  values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;
 
 const placeOf = (row: unknown, at: string, id: string): PageCursor => {
   const { [at]: time, [id]: number } = row as { readonly [column: string]: number };

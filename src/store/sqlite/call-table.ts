@@ -1,6 +1,5 @@
 /** Queries the read tables, one page at a time. A long search yields to other work. */
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
-import { outcomesOf } from '../../ledger/call-query.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { settleTerms, toIndexTerms } from '../../ledger/call-search.ts';
 import { toFilterTerms } from '../../ledger/filter-marks.ts';
@@ -23,8 +22,10 @@ import {
 } from './summary-rows.ts';
 
 import { partOf, partSql, partStart, toMatch } from './word-table.ts';
+import type { FilterDialect, SqlCondition, SqlFilters } from '../call-filters.ts';
+import { toCallFilters } from '../call-filters.ts';
 
-type Condition = readonly [sql: string, ...values: SqlValue[]];
+type Condition = SqlCondition<SqlValue>;
 
 /** Rows examined at once. Other work runs between two slices, whatever the caller asks for. */
 const sliceRows = 1_000;
@@ -91,7 +92,7 @@ export class CallTable {
     if (query.text !== undefined || query.idStart !== undefined) return this.#searchWords(query);
     const { rows, next } = await this.#search<CallRow>(
       { table: 'calls', at: 'requested_at', id: 'position' },
-      filtersOf(query),
+      toCallFilters(query, dialect),
       query,
     );
     return { rows: rows.map(toSummary), next };
@@ -139,7 +140,7 @@ export class CallTable {
   /** Newest first, from the cursor on. An index gives the rows; `rest` is checked row by row, so it runs in slices. */
   async #search<Row>(
     { table, at, id }: { readonly table: string; readonly at: string; readonly id: string },
-    { anyOf, rest }: Filters,
+    { anyOf, rest }: SqlFilters<SqlValue>,
     query: Pick<CallQuery, 'limit' | 'cursor' | 'scan'>,
   ): Promise<Page<Row>> {
     const limit = clampPageLimit(query.limit);
@@ -281,57 +282,13 @@ export class CallTable {
   }
 }
 
-/** A row meets the conditions of one group, each of which an index finds in order, and all of `rest`. */
-type Filters = { readonly anyOf: readonly (readonly Condition[])[]; readonly rest: readonly Condition[] };
-
-/**
- * Only one filter is left to its index: the one that usually leaves the fewest calls. With two of them, SQLite would check
- * the second filter on all rows that the index of the first one gives, without a slice.
- */
-function filtersOf(query: CallQuery): Filters {
-  const span: Condition[] = [];
-  if (query.since !== undefined) span.push(['requested_at >= ?', query.since]);
-  if (query.until !== undefined) span.push(['requested_at < ?', query.until]);
-  const outcomes = outcomesOf(query);
-  const tool: readonly Condition[] =
-    query.toolName === undefined ? [] : [['tool_name = ?', toSqlText(query.toolName)]];
-  const [best, ...others] = indexedOf(query);
-  const rest = [...others, ...restOf(query)];
-  // Most calls succeed, so successes are found by a scan.
-  if (best !== undefined || outcomes === undefined || outcomes.includes('ToolExecutionResult')) {
-    const [by, ...more] = best === undefined ? tool : [best, ...tool];
-    if (outcomes !== undefined) more.push([isOneOf('outcome', outcomes), ...outcomes]);
-    return { anyOf: [[...(by === undefined ? [] : [by]), ...span]], rest: [...rest, ...more] };
-  }
-  // Written exactly as in the index, or SQLite would not use it.
-  const groups = outcomes.map((outcome): readonly Condition[] => [
-    [`outcome <> 'ToolExecutionResult' AND outcome = ?`, outcome],
-    ...span,
-  ]);
-  return { anyOf: groups.length === 0 ? [[['1 = 0']]] : groups, rest: [...rest, ...tool] };
-}
-
-/** Filters with an index, usually rare values first. */
-function indexedOf(query: CallQuery): readonly Condition[] {
-  const found: Condition[] = [];
-  if (query.unresolved === true) found.push(['unresolved = 1']);
-  // Written exactly as in the index, or SQLite would not use it.
-  if (query.status !== undefined && query.status !== 'settled') found.push([`status <> 'settled'`]);
-  if (query.sessionId !== undefined)
-    found.push(['session = (SELECT session FROM sessions WHERE session_id = ?)', toSqlText(query.sessionId)]);
-  if (query.ruleId !== undefined) found.push(['rule_id = ?', toSqlText(query.ruleId)]);
-  if (query.code !== undefined) found.push(['code = ?', toSqlText(query.code)]);
-  if (query.userId !== undefined) found.push(['user_id = ?', toSqlText(query.userId)]);
-  return found;
-}
-
-function restOf(query: CallQuery): readonly Condition[] {
-  const found: Condition[] = [];
-  if (query.status !== undefined) found.push(['status = ?', query.status]);
-  if (query.unresolved === false) found.push(['unresolved = 0']);
-  if (query.mode !== undefined) found.push(['mode = ?', query.mode]);
-  return found;
-}
+/** How this store writes the conditions that differ. */
+const dialect: FilterDialect = {
+  toText: toSqlText,
+  ofSession: 'session = (SELECT session FROM sessions WHERE session_id = ?)',
+  isUnresolved: 'unresolved = 1',
+  isResolved: 'unresolved = 0',
+};
 
 type Select = { readonly sql: string; readonly values: readonly SqlValue[] };
 
@@ -340,9 +297,6 @@ const union = (selects: readonly Select[], most: number, order: string): Select 
   sql: `${selects.map(({ sql }) => `SELECT * FROM (${sql} LIMIT ?)`).join(' UNION ALL ')} ${order}`,
   values: selects.flatMap(({ values }) => [...values, most]),
 });
-
-const isOneOf = (column: string, values: readonly unknown[]): string =>
-  values.length === 0 ? '1 = 0' : `${column} IN (${values.map(() => '?').join(', ')})`;
 
 /** Ignores the case of the letters A to Z. */
 const contains = (column: string): string => `instr(lower(${column}), lower(?)) > 0`;
