@@ -1,5 +1,7 @@
 /** Two handles on one store, as two processes have. */
 import assert from 'node:assert/strict';
+import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 import { assertChained } from './entry-checks.ts';
@@ -66,7 +68,7 @@ export const sharedChecks: readonly Check[] = [
         [limited, 20],
       ] as const)
         assert.equal(results.filter(({ status }) => status === 'appended').length, kept);
-      const entries = await ledger.entries.read({ limit: 1_000 });
+      const entries = await readEntriesOf(handles, 1_000);
       assert.equal(entries.length, 22);
       assertChained(entries);
     },
@@ -86,7 +88,7 @@ export const sharedChecks: readonly Check[] = [
           await (handles[(n + 1) % 3] as typeof ledger).journal.append(call.end());
         }),
       );
-      const entries = await ledger.entries.read({ limit: 10_000 });
+      const entries = await readEntriesOf(handles, 10_000);
       assert.equal(entries.length, 1_200);
       assertChained(entries);
       for (const handle of handles) {
@@ -156,7 +158,16 @@ export const sharedChecks: readonly Check[] = [
         version: 1,
       });
       assert.equal((await ledger.journal.readCall('session', 'c'))?.version, 1);
-      assertChained(await ledger.entries.read({ limit: 10 }));
+      assertChained(await readEntriesOf([other, ledger], 10));
     },
   ],
 ];
+
+/**
+ * The entries of all handles. A store may show an entry to others a moment later, and each handle waits only for its
+ * own.
+ */
+async function readEntriesOf(handles: readonly Ledger[], limit: number): Promise<readonly StoredEntry[]> {
+  for (const handle of handles) await handle.entries.lastPosition();
+  return (handles[0] as Ledger).entries.read({ limit });
+}
