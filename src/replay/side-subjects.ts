@@ -136,7 +136,7 @@ export async function* findOrphanRows(
 }
 
 /** Without a key, sealed inputs can be counted but not opened. */
-function createSealOnce(ledger: Ledger): () => Seal | undefined {
+export function createSealOnce(ledger: Ledger): () => Seal | undefined {
   let seal: Seal | 'none' | undefined;
   return () => {
     try {

@@ -11,6 +11,9 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -155,6 +158,110 @@ const broken: readonly Broken[] = [
     level: 'warning',
     check: 'seal key',
     remedy: /restore it from your secrets/,
+  },
+  {
+    name: 'another seal key next to the ledger',
+    breaks: async () => {
+      const path = await makeSealed();
+      writeFileSync(`${path}.key`, Buffer.alloc(32, 7));
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'seal key',
+    remedy: /rotate-key --lost/,
+  },
+  {
+    name: 'another seal key in the configuration',
+    breaks: async () => {
+      const path = await makeSealed();
+      const key = file('other.key', 'ab'.repeat(32));
+      return {
+        args: ['--config', file('key-of-another.yaml', JSON.stringify({ ledger: path, seal_key_file: key }))],
+      };
+    },
+    level: 'problem',
+    check: 'seal key',
+    remedy: /rotate-key --lost/,
+  },
+  {
+    name: 'tokens that cannot be read',
+    breaks: () => {
+      const path = copy();
+      writeFileSync(`${path}.tokens`, '{', { mode: 0o600 });
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'tokens',
+    remedy: /from a backup/,
+  },
+  {
+    name: 'sign-ins that cannot be read',
+    breaks: () => {
+      const path = copy();
+      writeFileSync(`${path}.sign-ins`, 'nothing', { mode: 0o600 });
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'sign-ins',
+    remedy: /sign in again: mv /,
+  },
+  {
+    name: 'a folder instead of a ledger',
+    breaks: () => {
+      const path = copy();
+      rmSync(path);
+      mkdirSync(path, { mode: 0o700 });
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'permissions',
+    remedy: /^Name another path, or move it away: mv /,
+  },
+  {
+    name: 'a ledger with damaged pages',
+    breaks: () => {
+      const path = copy();
+      const bytes = readFileSync(path);
+      for (let page = 4_096; page < bytes.length; page += 8_192) bytes.fill(0xff, page, page + 4_096);
+      writeFileSync(path, bytes);
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'ledger',
+    remedy: /restore a backup that verifies/,
+  },
+  {
+    name: 'a ledger of a newer version',
+    breaks: async () => {
+      const path = copy();
+      const { default: Database } = await import('better-sqlite3');
+      const database = new Database(path);
+      database.pragma('user_version = 9999');
+      database.close();
+      return { args: ['--ledger', path] };
+    },
+    level: 'problem',
+    check: 'ledger',
+    remedy: /^Update the package/,
+  },
+  {
+    name: 'a port that another program has',
+    breaks: async () => {
+      const port = await listenElsewhere();
+      return { args: ['--config', file('taken.yaml', JSON.stringify({ ledger: good, port }))] };
+    },
+    level: 'problem',
+    check: 'port',
+    remedy: /lsof -i/,
+  },
+  {
+    name: 'an address of another machine',
+    breaks: () => ({
+      args: ['--config', file('host.yaml', JSON.stringify({ ledger: good, port: 4747, host: '192.0.2.1' }))],
+    }),
+    level: 'problem',
+    check: 'port',
+    remedy: /^Name an address of this machine/,
   },
   {
     name: 'no ledger',
@@ -330,6 +437,30 @@ const broken: readonly Broken[] = [
   },
 ];
 
+/** A ledger with a held call that has a hidden input. */
+async function makeSealed(): Promise<string> {
+  const path = join(folder, `sealed-${++copies}/ledger.db`);
+  mkdirSync(join(path, '..'), { mode: 0o700 });
+  const ledger = await openLedger(path);
+  const input = { type: 'object' } as const;
+  const tools = [defineTool({ name: 'delete_all', mode: 'destructive', input, run: () => 1 })];
+  const runtime = createRuntime({ tools, ledger });
+  const call = { id: 'c', name: 'delete_all', arguments: { password: 'hunter2hunter2' } };
+  await runtime.turn({ sessionId: 's' }).submit(call).accepted;
+  await runtime.close();
+  await ledger.close();
+  return path;
+}
+
+/** A program that is not ours, on a free port. */
+async function listenElsewhere(): Promise<number> {
+  const server = createServer((_, response) => response.end('hello'));
+  afterAll(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port; // it listens on a port
+}
+
 /** A ledger with a held call that was requested so many days from now. */
 async function makeHeld(days: number): Promise<string> {
   const path = join(folder, `held${days}/ledger.db`);
@@ -362,6 +493,32 @@ describe('doctor', () => {
     expect(out).toMatch(/^problem {2}permissions\n(?: {2}.*\n)+ {2}→ chmod 600 /m);
     expect(out).not.toContain('ok  ');
     expect(err).toMatch(/^1 problem, 1 warning, \d+ checks passed\.\n$/);
+  });
+
+  test('accepts a server that already listens, a key in a variable, and the key that opens', async () => {
+    const server = createServer((_, response) => response.end('{"status":"ok","version":"0.1.0"}'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo; // it listens on a port
+    const ledger = await makeSealed();
+    const key = readFileSync(`${ledger}.key`).toString('hex');
+    rmSync(`${ledger}.key`);
+    try {
+      const { findings } = await examine({
+        args: ['--config', file('running.yaml', JSON.stringify({ ledger, port }))],
+        env: { QUITTANCE_SEAL_KEY: key },
+      });
+      expect(findings.filter(({ level }) => level === 'problem')).toEqual([]);
+      expect(findings.map(({ check, level, message }) => [check, level, message])).toEqual(
+        expect.arrayContaining([
+          ['port', 'ok', `a server listens on 127.0.0.1, port ${port}`],
+          ['sealed inputs', 'ok', '1 opened'],
+        ]),
+      );
+      expect(findings.some(({ check }) => check === 'seal key')).toBe(false);
+    } finally {
+      server.close();
+    }
   });
 
   test('passes a good set-up, and --strict fails for warnings', async () => {

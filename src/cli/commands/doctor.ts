@@ -3,7 +3,8 @@ import { isQuittanceError } from '../../base/error.ts';
 import { parseLedgerUrl } from '../../store/ledger-url.ts';
 import { openWithKey } from '../../store/open-ledger.ts';
 import { withPgEnvironment } from '../../store/postgres/pg-environment.ts';
-import { findSealKey } from '../../store/seal-key.ts';
+import { findGivenSealKey, findSealKey } from '../../store/seal-key.ts';
+import { isDamaged } from '../../store/sqlite/database.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { defaultLedger } from '../find-ledger.ts';
@@ -83,14 +84,37 @@ async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding>
   }
   yield* checkVersions(version, address.kind);
   yield* findings;
+  const sealKeyFile = (given ?? typed).text('seal-key-file');
   if (address.kind === 'sqlite') {
-    yield* checkFiles(address.path);
+    yield* checkFiles(address.path, keyFileOf(address.path, sealKeyFile, env));
     if (!existsSync(address.path)) return;
   }
   if (address.kind === 'postgres')
     yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env), env['PGHOST']);
-  yield* checkOpened(url, now());
+  // Without the setting, a key next to the ledger wins over a variable.
+  const hasOwnKey =
+    address.kind === 'sqlite' && sealKeyFile === undefined && existsSync(`${address.path}.key`);
+  yield* checkOpened(url, hasOwnKey ? {} : givenKey(env, sealKeyFile), now());
   yield* checkAnchor(typed.text('anchor'), now());
+}
+
+/** The key that `quittance serve` would use: that of the setting, the one next to the ledger, that of a variable. */
+function keyFileOf(path: string, setting: string | undefined, env: Context['env']): string {
+  const next = `${path}.key`;
+  if (setting !== undefined) return setting;
+  const isGiven = (env['QUITTANCE_SEAL_KEY'] || env['QUITTANCE_SEAL_KEY_COMMAND'] || '') !== '';
+  return isGiven && !existsSync(next) ? 'elsewhere' : next;
+}
+
+/** The key of the setting or of a variable. One that cannot be read was reported before. */
+function givenKey(env: Context['env'], sealKeyFile: string | undefined): { readonly sealKey?: Uint8Array } {
+  try {
+    const found = findGivenSealKey(env, { sealKeyFile });
+    return found === undefined ? {} : { sealKey: found.sealKey };
+  } catch (error) {
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    return {};
+  }
 }
 
 /** A key that cannot be read was reported with the settings. */
@@ -102,26 +126,47 @@ function readKey(env: Context['env']): Uint8Array | undefined {
   }
 }
 
-async function* checkOpened(url: string, now: number): AsyncGenerator<Finding> {
+async function* checkOpened(
+  url: string,
+  key: { readonly sealKey?: Uint8Array },
+  now: number,
+): AsyncGenerator<Finding> {
   let ledger: Awaited<ReturnType<typeof openWithKey>>;
   try {
-    ledger = await openWithKey(url, { readOnly: true, migrate: false }, 'look');
+    ledger = await openWithKey(url, { readOnly: true, migrate: false, ...key }, 'look');
   } catch (error) {
-    if (!isQuittanceError(error)) throw error;
-    if (error.code === 'ledger.damaged' || error.code === 'ledger.newer')
-      yield problem('ledger', error.message, 'Restore a backup that verifies: quittance restore');
-    else if (parseLedgerUrl(url).kind === 'sqlite')
-      yield problem('ledger', error.message, 'Name the file of a ledger with --ledger.');
-    return; // what keeps PostgreSQL from being opened was reported before
+    if (!isQuittanceError(error) && !isDamaged(error)) throw error;
+    // What keeps PostgreSQL from being opened was reported before.
+    if (parseLedgerUrl(url).kind === 'sqlite')
+      yield problem('ledger', messageOf(error), remedyOf(error, 'Name the file of a ledger with --ledger.'));
+    return;
   }
   try {
     yield* checkLedger(ledger, now);
   } catch (error) {
-    if (!isQuittanceError(error)) throw error;
-    yield problem('ledger', error.message, 'Run quittance verify to see what is wrong with it.');
+    if (!isQuittanceError(error) && !isDamaged(error)) throw error;
+    yield problem(
+      'ledger',
+      messageOf(error),
+      remedyOf(error, 'Run quittance verify to see what is wrong with it.'),
+    );
   } finally {
     await ledger.close();
   }
+}
+
+const messageOf = (error: unknown): string =>
+  isDamaged(error) && error instanceof Error
+    ? `The file of the ledger is damaged: ${error.message}.`
+    : error instanceof Error
+      ? error.message
+      : String(error);
+
+function remedyOf(error: unknown, otherwise: string): string {
+  if (isQuittanceError(error, 'ledger.newer')) return 'Update the package: npm install quittance@latest';
+  if (isDamaged(error) || isQuittanceError(error, 'ledger.damaged'))
+    return 'Stop all processes of the ledger, keep a copy of its files, and restore a backup that verifies: quittance restore';
+  return otherwise;
 }
 
 async function print(finding: Finding, { out }: Context): Promise<void> {

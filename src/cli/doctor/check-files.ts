@@ -2,6 +2,10 @@ import { constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
+import { ContentFile } from '../../http/content-file.ts';
+import { signInFilePath } from '../../http/sign-in/open-sign-in-content.ts';
+import { signInFormat } from '../../http/sign-in/sign-in-content.ts';
+import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import type { Finding } from './finding.ts';
@@ -22,7 +26,11 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The files of a ledger on disk: rights, room, the log and the key. */
-export async function* checkFiles(path: string): AsyncGenerator<Finding> {
+export async function* checkFiles(
+  path: string,
+  /** The file of the seal key, or `elsewhere` if a variable or a command gives the key itself. */
+  keyFile: string,
+): AsyncGenerator<Finding> {
   const folder = dirname(resolve(path));
   if (!existsSync(path)) {
     yield problem(
@@ -33,7 +41,8 @@ export async function* checkFiles(path: string): AsyncGenerator<Finding> {
     return;
   }
   yield* checkRights(path);
-  yield* checkKey(`${path}.key`);
+  if (keyFile !== 'elsewhere') yield* checkKey(keyFile);
+  yield* checkContents(path);
   try {
     await access(folder, constants.W_OK);
     await access(path, constants.W_OK);
@@ -78,7 +87,44 @@ function refusalOf(
   } catch (error) {
     if (!isQuittanceError(error, 'config.invalid')) throw error;
     const [message = ''] = error.message.split(' Put it right with:');
+    // The remedy never removes what may be worth keeping.
+    if (!isFile(path))
+      return { message, remedy: `Name another path, or move it away: mv ${path} ${path}.old` };
     return { message, remedy: error.facts['command'] ?? `chmod 600 ${path}` };
+  }
+}
+
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+/** Can the server read its tokens and sign-ins? Without them, it refuses every caller. */
+function* checkContents(path: string): Generator<Finding> {
+  const contents = [
+    {
+      file: tokenFilePath(path),
+      what: 'tokens',
+      read: () => new TokenFile(tokenFilePath(path), Date.now).list(),
+    },
+    {
+      file: signInFilePath(path),
+      what: 'sign-ins',
+      read: () => new ContentFile(signInFilePath(path), signInFormat).read(),
+    },
+  ];
+  for (const { file, what, read } of contents) {
+    if (!isFile(file)) continue;
+    try {
+      read();
+      yield fine(what, file);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      yield problem(
+        what,
+        `The ${what} in ${file} cannot be read: ${why}`,
+        what === 'tokens'
+          ? `Restore the file from a backup. Without one, move it away and create tokens again: mv ${file} ${file}.old`
+          : `Move it away, and let people sign in again: mv ${file} ${file}.old`,
+      );
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { isQuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { createSealOnce } from '../../replay/side-subjects.ts';
+import { sealContext } from '../../runtime/state/seal-input.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import { parseAnchor } from '../../ledger/anchor.ts';
 import { age } from '../time-text.ts';
@@ -11,9 +14,10 @@ const day = 1_440 * minute;
 const oldAnchorMs = 7 * day;
 const oldHoldMs = day;
 
-/** What the ledger says: its clock, owners, and calls that wait for people. */
+/** What the ledger says: its clock, key, owners, and calls that wait for people. */
 export async function* checkLedger(ledger: Ledger, now: number): AsyncGenerator<Finding> {
   yield* checkClock(ledger, now);
+  yield* checkSeals(ledger);
   yield* checkOwners(ledger);
   yield* checkBacklog(ledger, now);
 }
@@ -41,6 +45,36 @@ async function* checkClock(ledger: Ledger, now: number): AsyncGenerator<Finding>
       'Set the clock right, and let it be slewed instead of stepped: timedatectl set-ntp true',
     );
   else if (Math.abs(skew) <= 2_000) yield fine('clock', 'agrees with the ledger');
+}
+
+/** Enough to find another key. `quittance verify` opens all. */
+const mostSeals = 1_000;
+
+/** Does the key open the sealed inputs? A missing key was reported with the files. */
+async function* checkSeals(ledger: Ledger): AsyncGenerator<Finding> {
+  const seal = createSealOnce(ledger)();
+  if (seal === undefined) return;
+  let [opened, broken] = [0, 0];
+  for await (const row of ledger.integrity.readSideRows()) {
+    if (row.kind !== 'sealed' || row.sessionId === undefined) continue;
+    const sealed = await ledger.journal.readSealed(row.sessionId, row.callId);
+    if (sealed === undefined) continue;
+    try {
+      seal.open(sealed, sealContext(row.sessionId, row.callId));
+      opened++;
+    } catch (error) {
+      if (!isQuittanceError(error, 'seal.broken')) throw error;
+      broken++;
+    }
+    if (opened + broken >= mostSeals) break;
+  }
+  if (broken > 0)
+    yield problem(
+      'seal key',
+      `The seal key does not open ${countOf(broken, 'sealed input')}: it is another key, or they were changed.`,
+      'Restore the key from your secrets. If it is lost: stop all processes, then run quittance rotate-key --lost',
+    );
+  else yield fine('sealed inputs', `${opened} opened`);
 }
 
 async function* checkOwners(ledger: Ledger): AsyncGenerator<Finding> {

@@ -11,6 +11,7 @@ import { unknownVariables } from '../settings/unknown-variables.ts';
 import type { Environment } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
+import { checkPort } from './check-port.ts';
 import { checkServe, checkSignIn } from './check-serve.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -35,6 +36,7 @@ export async function checkSettings(
     return { findings, given: undefined };
   }
   findings.push(...(await checkNamedFiles(given)), ...checkServe(given, from), ...checkAddress(given));
+  for await (const finding of checkPort(given)) findings.push(finding);
   findings.push(...(await checkSignIn(given, env)));
   return { findings, given };
 }
