@@ -4,6 +4,7 @@
  * within an origin, so headers never reach another host.
  */
 import { lookup } from 'node:dns';
+import type { IncomingMessage } from 'node:http';
 import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
@@ -81,23 +82,44 @@ function send(
       lookup: guardLookup(url, guard),
     },
     (incoming) => {
-      const headers = new Headers();
-      for (let index = 0; index < incoming.rawHeaders.length; index += 2)
-        headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
-      const { statusCode = 502, statusMessage = '' } = incoming;
-      const isEmpty = [101, 103, 204, 205, 304].includes(statusCode) || request.method === 'HEAD';
-      if (isEmpty) incoming.resume();
-      // The types of Node and of the web differ in what a stream may hold; these are bytes.
-      const stream = isEmpty ? null : (Readable.toWeb(incoming) as ReadableStream<Uint8Array>);
-      const response = new Response(stream, { status: statusCode, statusText: statusMessage, headers });
-      Object.defineProperty(response, 'url', { value: request.url });
-      resolve(response);
+      try {
+        resolve(toResponse(incoming, request));
+      } catch {
+        // A status that no web response may have. Thrown here, it would end the process.
+        incoming.destroy();
+        reject(unusable(url, `status ${incoming.statusCode}`));
+      }
     },
   );
   outgoing.on('error', (error) => reject(request.signal.aborted ? request.signal.reason : error));
+  // Without this, a request that is answered with another protocol has no end.
+  outgoing.on('upgrade', (_, socket) => {
+    socket.destroy();
+    reject(unusable(url, 'another protocol'));
+  });
   outgoing.end(body);
   return promise;
 }
+
+function toResponse(incoming: IncomingMessage, request: Request): Response {
+  const headers = new Headers();
+  for (let index = 0; index < incoming.rawHeaders.length; index += 2)
+    headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
+  const { statusCode = 502, statusMessage = '' } = incoming;
+  const isEmpty = [101, 103, 204, 205, 304].includes(statusCode) || request.method === 'HEAD';
+  const statusText = /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : '';
+  const init = { status: statusCode, statusText, headers };
+  const response = isEmpty
+    ? new Response(null, init)
+    : // The types of Node and of the web differ in what a stream may hold; these are bytes.
+      new Response(Readable.toWeb(incoming) as ReadableStream<Uint8Array>, init);
+  if (isEmpty) incoming.resume();
+  Object.defineProperty(response, 'url', { value: request.url });
+  return response;
+}
+
+const unusable = (url: URL, what: string): Error =>
+  Object.assign(new Error(`${url.host} answered with ${what}.`), { code: 'ERR_UNUSABLE_ANSWER' });
 
 /** Resolves a name and refuses it if any of its addresses is forbidden. */
 function guardLookup(url: URL, guard: FetchGuard): LookupFunction {
