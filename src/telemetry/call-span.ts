@@ -13,7 +13,7 @@ export type SpanMaker = {
   readonly consoleUrl: string | undefined;
   readonly instruments: CallInstruments | undefined;
   /** The context with this span as the active one. */
-  readonly within: (span: Span, from: Context) => Context;
+  readonly within: (from: Context, span: Span) => Context;
   readonly run: <Value>(within: Context, body: () => Value) => Value;
 };
 
@@ -47,7 +47,7 @@ export class CallSpan implements CallTelemetry {
     this.#maker = maker;
     this.#start = start;
     this.#span = span;
-    this.#context = maker.within(span, from);
+    this.#context = maker.within(from, span);
     this.#offset = Date.now() - performance.now();
     this.traceparent = traceparent;
   }
@@ -126,7 +126,7 @@ export class CallSpan implements CallTelemetry {
     // The lease of a worker may end without a report. Then the next worker has the call.
     this.#closeAttempt();
     this.#attempt = this.#child('attempt', { 'quittance.attempt': attempt }, startedMsAgo);
-    this.#attemptContext = this.#maker.within(this.#attempt, this.#context);
+    this.#attemptContext = this.#maker.within(this.#context, this.#attempt);
   }
 
   #endAttempt({ code, isFinal }: CallMoment & { type: 'attempt_ended' }): void {

@@ -16,7 +16,15 @@ import type {
   SpanOptions,
   TracerProvider,
 } from '@opentelemetry/api';
-import { context, isSpanContextValid, metrics, SpanKind, trace, TraceFlags } from '@opentelemetry/api';
+import {
+  context,
+  INVALID_SPAN_CONTEXT,
+  isSpanContextValid,
+  metrics,
+  SpanKind,
+  trace,
+  TraceFlags,
+} from '@opentelemetry/api';
 import { QuittanceError } from '../base/error.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import { traceIdsOf } from '../base/traceparent.ts';
@@ -24,7 +32,8 @@ import type { CallStart, CallTelemetry, Telemetry } from '../runtime/host/teleme
 import { CallInstruments } from './call-instruments.ts';
 import type { SpanMaker } from './call-span.ts';
 import { CallSpan } from './call-span.ts';
-import { UnrecordedCall, UnrecordedSpan } from './unrecorded-call.ts';
+import { createWithin } from './span-context.ts';
+import { UnrecordedCall } from './unrecorded-call.ts';
 
 export type OpenTelemetryOptions = {
   /** Default: the one that the SDK registered. */
@@ -52,7 +61,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     tracer,
     consoleUrl,
     instruments,
-    within: (span, from) => trace.setSpan(from, span),
+    within: createWithin(trace.setSpan, trace.wrapSpanContext(INVALID_SPAN_CONTEXT)),
     run: (within, body) => context.with(within, body),
   };
   const spanNames = new Map<string, string>();
@@ -67,7 +76,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     );
     if (span.isRecording())
       return new CallSpan(maker, { start, span, from, traceparent: traceparentOf(span.spanContext()) });
-    return leaveOut(maker, contextText, { start, span, from, active });
+    return leaveOut(maker, contextText, start, span, from, active);
   };
   return instruments === undefined
     ? { startCall }
@@ -133,13 +142,6 @@ function nameSpan(names: Map<string, string>, { toolName, isKnownTool }: CallSta
   return name;
 }
 
-type LeftOut = {
-  readonly start: CallStart;
-  readonly span: Span;
-  readonly from: Context;
-  readonly active: Context;
-};
-
 /**
  * A call that is not recorded. The trace of the caller is stored with it, for its logs may name it. A trace that begins
  * here and is not sampled cannot be found anywhere.
@@ -147,7 +149,10 @@ type LeftOut = {
 function leaveOut(
   maker: SpanMaker,
   text: ContextText,
-  { start, span, from, active }: LeftOut,
+  start: CallStart,
+  span: Span,
+  from: Context,
+  active: Context,
 ): CallTelemetry {
   const parent = trace.getSpanContext(from);
   const traceparent = text.read(parent);
@@ -157,9 +162,7 @@ function leaveOut(
     parent?.traceId === own.traceId &&
     ((parent.traceFlags | own.traceFlags) & TraceFlags.SAMPLED) === 0 &&
     from === active;
-  return isKnown
-    ? new UnrecordedCall(maker, start, traceparent)
-    : new UnrecordedSpan(maker, start, traceparent, span, from);
+  return new UnrecordedCall(maker, start, traceparent, from, isKnown ? undefined : span);
 }
 
 function readConsoleUrl(given: string | undefined): string | undefined {

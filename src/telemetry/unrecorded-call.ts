@@ -1,20 +1,28 @@
-/**
- * A call whose span is not recorded. Most calls of a busy service are such calls, so they get by with two small objects
- * and no closures.
- */
+/** A call whose span is not recorded. Most calls of a busy service are such calls, so they get by with one small object. */
 import type { Context, Span } from '@opentelemetry/api';
 import type { CallEnd, CallStart, CallTelemetry } from '../runtime/host/telemetry.ts';
 import type { SpanMaker } from './call-span.ts';
 
-class Unrecorded {
+export class UnrecordedCall implements CallTelemetry {
   readonly traceparent: string | undefined;
-  protected readonly maker: SpanMaker;
-  readonly #start: CallStart;
+  private readonly maker: SpanMaker;
+  private readonly start: CallStart;
+  private readonly span: Span | undefined;
+  private readonly from: Context;
 
-  constructor(maker: SpanMaker, start: CallStart, traceparent: string | undefined) {
+  /** `span`: the one that the body runs with. Undefined if the context of the caller says already that nothing is sampled. */
+  constructor(
+    maker: SpanMaker,
+    start: CallStart,
+    traceparent: string | undefined,
+    from: Context,
+    span: Span | undefined,
+  ) {
     this.maker = maker;
-    this.#start = start;
+    this.start = start;
     this.traceparent = traceparent;
+    this.from = from;
+    this.span = span;
   }
 
   get isRecording(): false {
@@ -29,37 +37,17 @@ class Unrecorded {
     // Nothing is recorded.
   }
 
+  /** The body runs with the span, so that what it starts is not sampled either. */
+  get runBody(): CallTelemetry['runBody'] {
+    return this.span === undefined ? undefined : this.runWithSpan;
+  }
+
+  private runWithSpan<Value>(body: () => Value): Value {
+    const { maker, span, from } = this;
+    return span === undefined ? body() : maker.run(maker.within(from, span), body);
+  }
+
   end(end: CallEnd): void {
-    if (end.type === 'settled' && end.isFirst) this.maker.instruments?.noteEnd(this.#start, end);
-  }
-}
-
-/** The context of the caller says already that nothing is sampled. */
-export class UnrecordedCall extends Unrecorded implements CallTelemetry {
-  get runBody(): undefined {
-    return undefined;
-  }
-}
-
-/** The body runs with the span, so that what it starts is not sampled either. */
-export class UnrecordedSpan extends Unrecorded implements CallTelemetry {
-  readonly #span: Span;
-  readonly #from: Context;
-
-  constructor(
-    maker: SpanMaker,
-    start: CallStart,
-    traceparent: string | undefined,
-    span: Span,
-    from: Context,
-  ) {
-    super(maker, start, traceparent);
-    this.#span = span;
-    this.#from = from;
-  }
-
-  runBody<Value>(body: () => Value): Value {
-    const { run, within } = this.maker;
-    return run(within(this.#span, this.#from), body);
+    if (end.type === 'settled' && end.isFirst) this.maker.instruments?.noteEnd(this.start, end);
   }
 }

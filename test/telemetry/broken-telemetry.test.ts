@@ -56,6 +56,12 @@ const broken: readonly (readonly [string, Telemetry])[] = [
       }),
     },
   ],
+  ['runBody rejects', { startCall: () => ({ ...working, runBody: rejects }) }],
+  [
+    'runBody is asynchronous',
+    { startCall: () => ({ ...working, runBody: (async (run: () => unknown) => run()) as never }) },
+  ],
+  ['end rejects', { startCall: () => ({ ...working, end: rejects }) }],
   ['end throws', { startCall: () => ({ ...working, end: fail }) }],
   ['the context is nonsense', { startCall: () => ({ ...working, traceparent: 'x\n' }) }],
   [
@@ -92,8 +98,9 @@ test.for(broken)('[one-outcome] %s: outcomes and runs stay the same', async ([, 
   );
   expect(answers).toEqual(await outcomesOf((tools) => createRuntime({ tools, clock })));
   expect(troubles.filter(({ type }) => type !== 'telemetry.failed')).toEqual([]);
-  // One report, however many calls it fails for.
+  // One report, however many calls it fails for. A failure of a body is not one of the telemetry.
   expect(troubles.length).toBeLessThanOrEqual(1);
+  expect(troubles.filter(({ message }) => message.includes('mistake'))).toEqual([]);
 });
 
 test('a failure of the telemetry is reported once, without secrets', async () => {
@@ -153,6 +160,17 @@ function makeTools(count: () => void) {
         throw new TypeError('Its own mistake.');
       },
     }),
+    defineTool({
+      name: 'fails_later',
+      mode: 'external',
+      timeoutMs: 5_000,
+      input,
+      run: async () => {
+        await Promise.resolve();
+        count();
+        throw new TypeError('A late mistake.');
+      },
+    }),
   ] as const;
 }
 
@@ -161,7 +179,7 @@ async function outcomesOf(create: (tools: Tools) => Pick<Runtime, 'turn' | 'clos
   const runtime = create(makeTools(() => runs++));
   const turn = runtime.turn({ sessionId: 's' });
   const outcomes: unknown[] = [];
-  for (const name of ['works', 'waits', 'throws', 'missing']) {
+  for (const name of ['works', 'waits', 'throws', 'fails_later', 'missing']) {
     const outcome = await turn.call({ id: name, name, arguments: {} });
     // The time differs, and so do the frames between the caller and the tool.
     const text = JSON.stringify(outcome, (key, value: unknown) =>

@@ -13,6 +13,7 @@ import { isPromiseLike } from '../../base/when-ready.ts';
 import type { BodyContext } from './body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { inputForTool } from '../input/input-for-tool.ts';
+import { ObservedBody } from './observed-body.ts';
 import type { DeadlineWatch } from '../../base/deadlines.ts';
 
 export type AttemptEnd =
@@ -40,27 +41,19 @@ export function runBody<Judged>(attempt: RunningAttempt<Judged>): Awaitable<Judg
   const { live, context } = attempt;
   const { tool, input, engine } = live;
   const { observer } = live.journal;
+  const observed = observer?.isAround === true ? new ObservedBody(attempt) : undefined;
   let end: BodyEnd;
-  let endedAtMs: number | undefined;
   try {
     const returned =
-      observer === undefined || !observer.isAround
+      observer === undefined || observed === undefined
         ? tool.run(inputForTool(tool.input, input), context)
-        : observer.runBody(() => {
-            // The time of the telemetry itself does not count.
-            attempt.startedAtMs = engine.clock.monotonicMs();
-            try {
-              return tool.run(inputForTool(tool.input, input), context);
-            } finally {
-              endedAtMs = engine.clock.monotonicMs();
-            }
-          });
+        : observer.runBody(observed);
     if (isPromiseLike(returned)) return new Race(attempt).run(returned);
     end = { type: 'returned', value: returned };
   } catch (error) {
     end = { type: 'threw', error };
   }
-  const elapsedMs = (endedAtMs ?? engine.clock.monotonicMs()) - attempt.startedAtMs;
+  const elapsedMs = (observed?.endedAtMs ?? engine.clock.monotonicMs()) - attempt.startedAtMs;
   if (elapsedMs <= attempt.budgetMs) return attempt.judge(end);
   attempt.comesLate(end, elapsedMs);
   return attempt.judge({ type: 'timed_out', idle: false });

@@ -85,7 +85,8 @@ export function makeAttempt(
 
 /** Before the time of the attempt begins: telemetry must not use it up. */
 function noteAttempt({ journal }: StartedCall): void {
-  journal.observer?.note({
+  if (journal.observer?.isRecording !== true) return;
+  journal.observer.note({
     type: 'attempt_started',
     attempt: journal.call?.attempt ?? 1,
     startedMsAgo: 0,

@@ -35,6 +35,14 @@ export type ObservedCall = CallWithSecrets &
     readonly journal: { readonly call: Call | undefined };
   };
 
+/** A body that runs once, whatever telemetry does. */
+export type BodyOnce = {
+  /** For telemetry. It hears of no failure of the body. */
+  readonly run: () => unknown;
+  /** What the body returned, or throws what it threw. Runs it if telemetry did not. */
+  finish(): unknown;
+};
+
 export class CallObserver {
   readonly #live: ObservedCall;
   readonly #telemetry: SafeTelemetry;
@@ -117,31 +125,26 @@ export class CallObserver {
     return this.#port?.runBody !== undefined;
   }
 
-  /** Runs the body once, whatever telemetry does: it may throw, call twice, or not at all. */
-  runBody<Value>(run: () => Value): Value {
-    let end: 'none' | 'returned' | 'threw' = 'none';
-    let value: Value | undefined;
-    let thrown: unknown;
-    const once = (): Value | undefined => {
-      if (end !== 'none') return value;
-      // A body that starts itself again through telemetry must not run again either.
-      end = 'returned';
-      try {
-        return (value = run());
-      } catch (error) {
-        end = 'threw';
-        thrown = error;
-        return undefined;
-      }
-    };
+  /** Runs the body in the context of the telemetry. */
+  runBody(body: BodyOnce): unknown {
+    let answer: unknown;
     try {
-      this.#port?.runBody?.(once);
+      answer = this.#port?.runBody?.(body.run);
     } catch (error) {
       this.#giveUp(error);
     }
-    if (end === 'none') once();
-    if ((end as string) === 'threw') throw thrown; // set by `once`
-    return value as Value; // the body returned
+    let value: unknown;
+    try {
+      return (value = body.finish());
+    } finally {
+      if (answer !== value) this.#ignoreAnswer(answer, value);
+    }
+  }
+
+  /** A promise made from the one of the body fails with it. That is no failure of the telemetry. */
+  #ignoreAnswer(answer: unknown, value: unknown): void {
+    if (!isPromiseLike(value)) this.#watch(answer);
+    else if (answer instanceof Promise) forget(answer);
   }
 
   get attemptTraceparent(): string | undefined {
