@@ -32,7 +32,7 @@ import type { CallStart, CallTelemetry, Telemetry } from '../runtime/host/teleme
 import { CallInstruments } from './call-instruments.ts';
 import type { SpanMaker } from './call-span.ts';
 import { CallSpan } from './call-span.ts';
-import { createWithin } from './span-context.ts';
+import { createSetSpan } from './set-span.ts';
 import { UnrecordedCall } from './unrecorded-call.ts';
 
 export type OpenTelemetryOptions = {
@@ -61,7 +61,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     tracer,
     consoleUrl,
     instruments,
-    within: createWithin(trace.setSpan, trace.wrapSpanContext(INVALID_SPAN_CONTEXT)),
+    within: createSetSpan(trace.setSpan, trace.wrapSpanContext(INVALID_SPAN_CONTEXT)),
     run: (within, body) => context.with(within, body),
   };
   const spanNames = new Map<string, string>();

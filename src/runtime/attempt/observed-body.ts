@@ -6,15 +6,19 @@
  */
 import { inputForTool } from '../input/input-for-tool.ts';
 import type { BodyOnce } from '../state/call-observer.ts';
-import type { RunningAttempt } from './attempt.ts';
+import type { ReadyCall } from '../state/call-stages.ts';
+import type { BodyContext } from './body-context.ts';
+
+/** The attempt that the body belongs to. */
+type ObservedAttempt = { readonly live: ReadyCall; readonly context: BodyContext; startedAtMs: number };
 
 export class ObservedBody implements BodyOnce {
-  readonly #attempt: RunningAttempt<unknown>;
+  readonly #attempt: ObservedAttempt;
   #end: 'none' | 'returned' | 'threw' = 'none';
   #value: unknown;
   endedAtMs: number | undefined;
 
-  constructor(attempt: RunningAttempt<unknown>) {
+  constructor(attempt: ObservedAttempt) {
     this.#attempt = attempt;
   }
 

@@ -4,11 +4,10 @@
  */
 import type { Context, Span } from '@opentelemetry/api';
 
-/** `SetSpan`: `trace.setSpan`. */
 type SetSpan = (from: Context, span: Span) => Context;
 
-/** Returns the contexts in which a span is the active one. */
-export function createWithin(setSpan: SetSpan, anySpan: Span): SetSpan {
+/** A `trace.setSpan` whose contexts copy nothing until a value is set. */
+export function createSetSpan(setSpan: SetSpan, anySpan: Span): SetSpan {
   const key = findSpanKey(setSpan, anySpan);
   return key === undefined ? setSpan : (from, span) => new WithSpan(from, span, key, setSpan);
 }

@@ -1,12 +1,12 @@
 import type { Context, Span } from '@opentelemetry/api';
 import { createContextKey, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
-import { createWithin } from './span-context.ts';
+import { createSetSpan } from './set-span.ts';
 
 const spanOf = (digit: string): Span =>
   trace.wrapSpanContext({ traceId: digit.repeat(32), spanId: digit.repeat(16), traceFlags: 0 });
 const [first, second] = [spanOf('1'), spanOf('2')];
-const within = createWithin(trace.setSpan, first);
+const within = createSetSpan(trace.setSpan, first);
 const other = createContextKey('other');
 
 /** Everything that code can ask these contexts. */
@@ -31,7 +31,7 @@ const parents: Readonly<Record<string, Context>> = {
   'a context with values': trace.setSpan(ROOT_CONTEXT.setValue(other, 'parent'), second),
 };
 
-describe('createWithin', () => {
+describe('createSetSpan', () => {
   for (const [parentName, parent] of Object.entries(parents))
     it.each(Object.entries(changes))(`answers like trace.setSpan, in ${parentName}: %s`, (_, change) => {
       const context = within(parent, first);
@@ -45,6 +45,6 @@ describe('createWithin', () => {
 
   it('uses trace.setSpan if that does not tell the key', () => {
     const setSpan = (from: Context): Context => from;
-    expect(createWithin(setSpan, first)).toBe(setSpan);
+    expect(createSetSpan(setSpan, first)).toBe(setSpan);
   });
 });
