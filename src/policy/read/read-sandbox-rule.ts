@@ -1,6 +1,6 @@
 /** Reads a rule that limits the paths, commands and domains that a call may name. */
 import type { ClosedObject } from './document-reader.ts';
-import { readAskApproval, readAskTimeout, readMessage } from './read-then.ts';
+import { readAskApproval, readAskTimeout, readRuleMessage } from './read-then.ts';
 import {
   actionsOf,
   allowsShape,
@@ -29,7 +29,7 @@ export function readSandboxRule(
   const outside = rule.optional('outside')?.oneOf(actionsOf.sandbox, olderActions) ?? 'block';
   const timeout = readAskTimeout(rule);
   const approval = readAskApproval(rule, outside, timeout);
-  const message = readMessage(rule.required('message'));
+  const message = readRuleMessage(rule.required('message'));
 
   if (!rule.has('within') && !rule.has('allows'))
     rule.at.refuse('within and allows are both missing: a sandbox rule needs at least one of them.');

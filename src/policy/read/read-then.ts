@@ -39,14 +39,14 @@ export function readThen<Type extends ThenType>(
   const action = fields
     .required('action')
     ?.oneOf(words, olderActions as Record<string, Then<Type>['action']>);
-  const message = readMessage(fields.required('message'));
+  const message = readRuleMessage(fields.required('message'));
   const tags = fields.optional('tags')?.texts() ?? [];
   const metadata = fields.optional('metadata')?.object();
   if (action === undefined || message === undefined) return undefined;
   return { action, message, tags, metadata, fields };
 }
 
-export const readMessage = (at: DocumentReader | undefined): string | undefined =>
+export const readRuleMessage = (at: DocumentReader | undefined): string | undefined =>
   at?.text({ most: longestMessage });
 
 export function readAskTimeout(fields: ClosedObject<string>): AskTimeout {
