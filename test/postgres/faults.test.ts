@@ -309,6 +309,48 @@ test('an owner is gone when its connection ended and its lease is over, and not 
   await expect.poll(() => other.owners.statusOf(ownerId)).toBe('gone');
 });
 
+/** How often the lease of an owner was renewed, seen by another program. */
+async function watchRenewals(ownerId: string): Promise<() => Promise<number>> {
+  const client = await openClient();
+  const seen = new Set<string>();
+  return async () => {
+    const { rows } = await client.query<{ at: string }>(
+      `SELECT renewed_at::text AS at FROM ${schema}.owners WHERE owner_id = $1`,
+      [ownerId],
+    );
+    seen.add(rows[0]?.at ?? '');
+    return seen.size;
+  };
+}
+
+test('a lease is renewed while all readers wait for a lock', async () => {
+  newSchema();
+  const ledger = await open({ readers: 1, listen: false, ownerLeaseMs: 500 });
+  const client = await openClient();
+  await client.query(`BEGIN; LOCK TABLE ${schema}.read_calls`);
+  const list = ledger.queries.findCalls({});
+  const countRenewals = await watchRenewals(ledger.owners.ownerId);
+  await expect.poll(countRenewals).toBeGreaterThan(4);
+  await client.query('ROLLBACK');
+  expect((await list).rows).toEqual([]);
+});
+
+test('a lease is renewed while the listening connection is silent, and while no other can be made', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  const other = await open();
+  const ledger = await open({ listen: proxy.url, ownerLeaseMs: 500 });
+  const countRenewals = await watchRenewals(ledger.owners.ownerId);
+  proxy.stall();
+  await expect.poll(countRenewals).toBeGreaterThan(4);
+  const before = await countRenewals();
+  proxy.cut();
+  // Less than one attempt to connect takes.
+  await expect.poll(countRenewals, { timeout: 9_000 }).toBeGreaterThan(before + 4);
+  expect(await other.owners.statusOf(ledger.owners.ownerId)).toBe('alive');
+  proxy.resume();
+});
+
 test('many processes that open a new ledger at once create its tables once', async () => {
   for (let round = 0; round < 5; round++) {
     newSchema();

@@ -7,6 +7,10 @@
  * said that it ended. Without a direct connection only the lease counts, also if a pooler was not mentioned in the
  * settings.
  *
+ * Leases are renewed through a connection that nothing else uses: the direct one, or else one of its own. Slow reads must
+ * not delay them. If it does not answer in time, the renewal goes through the pool. A new connection is made beside the
+ * renewals, which do not wait for it.
+ *
  * An owner that others took for gone is fenced by the versions of its calls. An append that names an old version is
  * refused. The result of such a call is stored as late.
  */
@@ -15,7 +19,7 @@ import { hostname } from 'node:os';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
-import type { PgConnection, PgSettings } from './pg-driver.ts';
+import type { PgConnection, PgSettings, PgValue } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
@@ -24,6 +28,7 @@ import { fromPgText, toPgText } from './pg-text.ts';
 const lockClass = 0x51554954;
 /** A lease is renewed so many times before it would end. */
 const renewalsPerLease = 5;
+const shortestTimeoutMs = 1_000;
 
 export type PostgresOwnersOptions = {
   readonly pool: PgPool;
@@ -40,7 +45,9 @@ export class PostgresOwners implements Owners {
   readonly runtimes: Set<MadeCalls> = new Set();
   readonly #options: PostgresOwnersOptions;
   readonly #lockKey: number;
+  /** Holds the lock and listens, where there is no pooler. */
   #connection: PgConnection | undefined;
+  #connecting: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #gone: readonly string[] = [];
   #hasLock = false;
@@ -63,9 +70,10 @@ export class PostgresOwners implements Owners {
 
   /** Registers the owner. Appends may begin after this. */
   async begin(): Promise<void> {
-    await this.#holdLock().catch((error: unknown) => {
+    await this.#connect().catch((error: unknown) => {
       // The lease counts without the lock, and a timer looks without notifications. A standby takes no LISTEN.
-      if (this.#options.pool.settings.listenUrls === 'own') return;
+      const { listenUrls } = this.#options.pool.settings;
+      if (listenUrls === 'own' || listenUrls === 'off') return;
       throw listenError(error);
     });
     await this.#renew();
@@ -99,7 +107,7 @@ export class PostgresOwners implements Owners {
   async end(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    await this.#renewal?.catch(() => undefined); // the server is away
+    await Promise.allSettled([this.#renewal, this.#connecting]); // the server may be away
     if (!this.#options.readOnly)
       await this.#options.pool
         .query('UPDATE @owners SET ended = true WHERE owner_id = $1', [toPgText(this.ownerId)])
@@ -128,7 +136,7 @@ export class PostgresOwners implements Owners {
   async #renewOnce(): Promise<void> {
     const { pool, readOnly } = this.#options;
     const askedAt = performance.now();
-    const rows = await pool.query<{ now: number; gone: string | null }>(readOnly ? lookSql : renewSql, [
+    const rows = await this.#ask<{ now: number; gone: string | null }>(readOnly ? lookSql : renewSql, [
       toPgText(this.ownerId),
       ...(readOnly ? [] : [this.#lockKey, hostname(), pool.settings.leaseMs]),
     ]);
@@ -136,22 +144,37 @@ export class PostgresOwners implements Owners {
     const [first] = rows;
     if (first !== undefined) this.#offsetMs = first.now - (askedAt + answeredAt) / 2;
     this.#gone = rows.flatMap(({ gone }) => (gone === null ? [] : [fromPgText(gone)]));
-    // The lease counts without the lock: a lost connection is replaced at the next renewal.
-    await this.#holdLock().catch(() => undefined);
+    // The lease counts without the lock: a lost connection is replaced while renewals go on.
+    this.#connect().catch(() => undefined);
   }
 
-  /** One connection that listens and holds the lock. Both end with it and begin again with the next. */
-  async #holdLock(): Promise<void> {
-    const { pool, readOnly } = this.#options;
-    const { listenUrls } = pool.settings;
-    if (listenUrls === 'off' || this.#isPooled || this.#closed) return;
-    if (this.#connection?.isOpen !== true) {
-      this.#connection = await this.#listen(
-        listenUrls === 'own' ? pool.settings : { ...pool.settings, urls: listenUrls },
-      );
-      if (this.#connection === undefined) return;
-    }
-    if (readOnly || this.#hasLock) return;
+  /** Through the connection of the owner, or else through the pool. */
+  async #ask<Row>(text: string, values: readonly PgValue[]): Promise<readonly Row[]> {
+    const { pool } = this.#options;
+    const connection = this.#connection;
+    if (connection?.isOpen === true)
+      try {
+        return await connection.query<Row>(pool.named(text), values);
+      } catch {
+        // It broke, does not answer, or takes no writes. The next renewal has another one.
+        if (this.#connection === connection) this.#connection = undefined;
+        void connection.end();
+      }
+    return pool.query<Row>(text, values);
+  }
+
+  #connect(): Promise<void> {
+    this.#connecting ??= this.#connectOnce().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  /** One connection that renews, listens and holds the lock. All of these end with it and begin again with the next. */
+  async #connectOnce(): Promise<void> {
+    if (this.#closed) return;
+    if (this.#connection?.isOpen !== true) this.#connection = await this.#open();
+    if (this.#options.readOnly || this.#hasLock || !this.#isListening) return;
     // The server may not have noticed yet that an earlier connection ended. Then that one holds the lock.
     const [row] = await this.#connection.query<{ got: boolean }>(
       'SELECT pg_try_advisory_lock($1, $2) AS got',
@@ -160,11 +183,29 @@ export class PostgresOwners implements Owners {
     this.#hasLock = row?.got === true;
   }
 
+  get #isListening(): boolean {
+    return this.#options.pool.settings.listenUrls !== 'off' && !this.#isPooled;
+  }
+
+  async #open(): Promise<PgConnection> {
+    const { pool } = this.#options;
+    const { listenUrls, leaseMs } = pool.settings;
+    const own: PgSettings = {
+      ...pool.settings,
+      statementTimeoutMs: Math.max(shortestTimeoutMs, leaseMs / renewalsPerLease),
+    };
+    this.#hasLock = false;
+    if (listenUrls !== 'off' && !this.#isPooled) {
+      const listening = await this.#listen(listenUrls === 'own' ? own : { ...own, urls: listenUrls });
+      if (listening !== undefined) return listening;
+    }
+    return connect(own);
+  }
+
   /** Undefined behind a pooler. */
   async #listen(settings: PgSettings): Promise<PgConnection | undefined> {
     const { pool, channel, onNotification, onListening } = this.#options;
     const connection = await connect(settings);
-    this.#hasLock = false;
     void connection.ended.then(() => onListening(false));
     connection.onNotification(onNotification);
     try {
