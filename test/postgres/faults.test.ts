@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
@@ -290,6 +290,49 @@ test('the last position never runs ahead of entries whose commits are slow', asy
   await expect
     .poll(() => reader.entries.lastPosition())
     .toBe((await handles[0]?.entries.read({ limit: 1_000 }))?.at(-1)?.position);
+});
+
+describe('a ledger that came from a server with higher transaction ids', () => {
+  /** What a dump and logical replication do to processes that go on: the ids of transactions begin lower. */
+  async function moveToOtherServer(ledger: Ledger): Promise<number> {
+    const client = await openClient();
+    await client.query(`UPDATE ${schema}.ledger SET position_base = 1000000`);
+    await ledger.journal.append(new SampleCall('old', { sessionId: 'old' }).begin());
+    // The lists go up to the oldest open transaction, which is far above the last entry.
+    for (let other = 0; other < 100; other++) await client.query('SELECT pg_current_xact_id()');
+    await ledger.queries.findCalls({});
+    const last = await ledger.entries.lastPosition();
+    await client.query(`UPDATE ${schema}.ledger SET position_base = 0`);
+    return last;
+  }
+
+  test('takes entries of processes that go on at higher positions, so that lists and readers see them', async () => {
+    newSchema();
+    const ledgers = await Promise.all([open(), open(), open()]);
+    const last = await moveToOtherServer(ledgers[0]);
+    const names = Array.from({ length: 30 }, (_, n) => `s${n}`);
+    await Promise.all(
+      names.map(async (sessionId, n) =>
+        ledgers[n % 3]?.journal.append(new SampleCall('c', { sessionId }).begin()),
+      ),
+    );
+    await expect.poll(() => ledgers[1].entries.read({ after: last, limit: 100 })).toHaveLength(names.length);
+    const entries = await ledgers[1].entries.read({ after: last, limit: 100 });
+    expect(new Set(entries.map(({ position }) => position)).size).toBe(names.length);
+    const { rows } = await ledgers[2].queries.findCalls({ limit: 100 });
+    expect(rows.map(({ sessionId }) => sessionId).sort()).toEqual([...names, 'old'].sort());
+    // A session of before goes on too.
+    await ledgers[0].journal.append(new SampleCall('new', { sessionId: 'old' }).begin());
+    expect((await ledgers[2].queries.findCalls({ limit: 100 })).rows).toHaveLength(names.length + 2);
+  });
+
+  test('takes entries of a process that opens it at higher positions', async () => {
+    newSchema();
+    await moveToOtherServer(await open());
+    const ledger = await open();
+    await ledger.journal.append(new SampleCall('c', { sessionId: 'new' }).begin());
+    expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
+  });
 });
 
 test('an owner is gone when its connection ended and its lease is over, and not before', async () => {

@@ -13,6 +13,11 @@
  * session meanwhile, our positions would come before its positions. The function then gives up with QT001, and the
  * client sends the batch again.
  *
+ * Every entry that a transaction sees was written before it, so its position is below that of the next transaction. A
+ * higher one was given by another server, and came with a dump or by logical replication. Readers that have passed it
+ * would never see ours. The function then gives up with QT005, and the client lifts the base of positions: see
+ * `lift-positions.ts`. A client does so with each new connection too; a pooler may change the server beneath one.
+ *
  * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
  * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once. Without
  * that setting, the server makes new ones for each length of the arrays. Up to version 17, the server counts a scan that
@@ -30,7 +35,7 @@ CREATE OR REPLACE AGGREGATE chain(text, bigint, text) (SFUNC = chain_step, STYPE
 
 CREATE OR REPLACE FUNCTION lock_heads(p_names text[], p_genesis text[], p_new boolean, OUT first bigint, OUT has_doubts boolean)
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-DECLARE v_found bigint; v_last bigint; v_lane bigint;
+DECLARE v_found bigint; v_last bigint; v_lane bigint; v_end bigint;
 BEGIN
   ${toLockSql('first', 'has_doubts', '1')}
 END $$;
@@ -194,7 +199,7 @@ CREATE OR REPLACE FUNCTION append_v2(
   p_digests text[], p_extras text[], p_counters text[], p_quoted text[], p_keys text[]
 ) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT
 SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
-DECLARE v_found bigint; v_last bigint; v_lane bigint; v_first bigint; v_doubts boolean; v_fine boolean;
+DECLARE v_found bigint; v_last bigint; v_lane bigint; v_end bigint; v_first bigint; v_doubts boolean; v_fine boolean;
 BEGIN
   IF cardinality(p_counters) + cardinality(p_keys) > 0 THEN
     PERFORM pg_advisory_xact_lock(k) FROM (
@@ -258,12 +263,16 @@ function toLockSql(first: string, doubts: string, lane: string): string {
       SELECT x.s, 0, x.g, 0 FROM unnest(p_names, p_genesis) x(s, g) ORDER BY x.s COLLATE "C"
       ON CONFLICT (session_id) DO UPDATE SET sequence = h.sequence;
   END IF;
-  SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL), ${lane}
-    INTO v_found, v_last, ${first}, ${doubts}, v_lane FROM (
+  SELECT count(*), max(l.position), min(l.base), bool_or(l.doubts IS NOT NULL), ${lane},
+      (SELECT e.position FROM entries e ORDER BY e.position DESC LIMIT 1)
+    INTO v_found, v_last, ${first}, ${doubts}, v_lane, v_end FROM (
     SELECT h.position, h.doubts, (SELECT position_base FROM ledger WHERE one) AS base FROM sessions h
       WHERE h.session_id = ANY (p_names) ORDER BY h.session_id FOR UPDATE) l;
   IF v_lane = 0 THEN RAISE EXCEPTION 'another connection took over' USING ERRCODE = 'QT002'; END IF;
   IF v_found < cardinality(p_names) THEN RAISE EXCEPTION 'a session is new' USING ERRCODE = 'QT003'; END IF;
   ${first} := (${first} + pg_current_xact_id()::text::bigint) * 1024;
+  IF v_end >= ${first} AND v_end >= ${first} + (pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint) * 1024 THEN
+    RAISE EXCEPTION 'the positions were given by another server' USING ERRCODE = 'QT005';
+  END IF;
   IF v_last >= ${first} THEN RAISE EXCEPTION 'a later transaction was first' USING ERRCODE = 'QT001'; END IF;`;
 }

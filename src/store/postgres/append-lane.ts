@@ -22,11 +22,13 @@ import {
   isOtherConnection,
   isRefusal,
   isRetryable,
+  lowState,
   newSessionState,
   sqlStateOf,
 } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 import { saturatedError, toUnavailable } from './pg-pool.ts';
+import { isLowSql, liftPositions } from './lift-positions.ts';
 import { fromPgText } from './pg-text.ts';
 
 /** `unsettled`: a guess was wrong, see `effect-guesses.ts`. */
@@ -78,6 +80,7 @@ export class AppendLane {
   #work: Promise<void> | undefined;
   #closed = false;
   readonly #appendSql: string;
+  readonly #mayLift: boolean;
   /** Undefined behind a pooler: its connections do not all have the statement. */
   #statement: string | undefined;
 
@@ -92,6 +95,7 @@ export class AppendLane {
     // The name stands for exactly this text, also on a connection that others use.
     const digest = hash('sha256', this.#appendSql).slice(0, 24);
     if (pool.settings.listenUrls === 'own') this.#statement = `quittance_${appendFunction}_${digest}`;
+    this.#mayLift = appendFunction === 'append_v2';
     this.#laneId = laneId;
     this.#onCommit = onCommit;
   }
@@ -161,6 +165,14 @@ export class AppendLane {
       this.#statement = undefined;
       return jobs;
     }
+    // A role that may only decide cannot lift them.
+    if (sqlStateOf(error) === lowState && this.#mayLift) {
+      const failure = await liftPositions(this.#pool).then(
+        () => error,
+        (why: unknown) => why,
+      );
+      return this.#stillPatient(failure, jobs);
+    }
     if (isRetryable(error)) {
       if (tries > quickTries) await pause(Math.random() * Math.min(tries, pauseMs));
       return this.#stillPatient(error, jobs);
@@ -209,8 +221,11 @@ export class AppendLane {
       statementTimeoutMs: Math.max(shortestTimeoutMs, settings.outageWaitMs),
     });
     try {
-      const rows = await connection.query<{ epoch: number }>(this.#pool.named(nextEpochSql), [this.#laneId]);
-      this.#epoch = rows[0]?.epoch ?? 0;
+      const [row] = await connection.query<{ epoch: number; low: boolean }>(this.#pool.named(nextEpochSql), [
+        this.#laneId,
+      ]);
+      this.#epoch = row?.epoch ?? 0;
+      if (row?.low === true && this.#mayLift) await liftPositions(this.#pool);
     } catch (error) {
       void connection.end();
       throw error;
@@ -302,7 +317,7 @@ const sizeOf = (item: AppendItem | undefined): number =>
 
 /** Ids of transactions only rise. So an epoch never comes back, not even after the row of the lane was removed. */
 const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, pg_current_xact_id()::text::bigint)
-  ON CONFLICT (lane_id) DO UPDATE SET epoch = greatest(l.epoch + 1, excluded.epoch) RETURNING epoch`;
+  ON CONFLICT (lane_id) DO UPDATE SET epoch = greatest(l.epoch + 1, excluded.epoch) RETURNING epoch, ${isLowSql} AS low`;
 
 /** A role that may only decide uses the second one. */
 export type AppendFunction = 'append_v2' | 'append_decisions';

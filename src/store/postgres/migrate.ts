@@ -2,13 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
-import {
-  firstFormatWithMarks,
-  firstMark,
-  functions,
-  migrations,
-  placesPerTransaction,
-} from './migrations.ts';
+import { firstFormatWithMarks, firstMark, functions, migrations } from './migrations.ts';
 import { quoteSchema } from './settings.ts';
 import { rebuildWith } from './side-rebuild.ts';
 
@@ -159,16 +153,4 @@ async function formatOf(query: PgQuery, schema: string): Promise<number> {
   if (exists?.found !== true) return 0;
   const [row] = await query<{ format: number }>('SELECT format FROM @ledger');
   return row?.format ?? 0;
-}
-
-/**
- * A dump that was restored into another server has positions of transactions which that server has not reached. The base
- * lifts new positions over them.
- */
-export async function liftPositions(pool: PgPool): Promise<void> {
-  await pool.query(
-    `UPDATE @ledger SET position_base = last.transaction + 1 - pg_current_xact_id()::text::bigint
-     FROM (SELECT coalesce(max(position), 0) / ${placesPerTransaction} AS transaction FROM @entries) last
-     WHERE position_base + pg_current_xact_id()::text::bigint <= last.transaction`,
-  );
 }

@@ -147,7 +147,7 @@ const parts = `
 `;
 
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables, documents, '', marks, words, '', parts, ''];
+export const migrations: readonly string[] = [tables, documents, '', marks, words, '', parts, '', ''];
 
 /** Every migration replaces the functions. One whose parameters change gets another name. */
 export const functions: string = markFunctions + appendFunctions + decisionFunction + wordFunctions;

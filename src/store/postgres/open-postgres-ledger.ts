@@ -1,7 +1,8 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { LedgerRow } from './migrate.ts';
-import { liftPositions, migrate, readLedgerRow, requireFormat } from './migrate.ts';
+import { migrate, readLedgerRow, requireFormat } from './migrate.ts';
+import { liftPositions } from './lift-positions.ts';
 import { PgPool } from './pg-pool.ts';
 import { checksOfKey, PostgresLedger } from './postgres-ledger.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';

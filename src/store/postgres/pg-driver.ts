@@ -222,3 +222,5 @@ export const newSessionState = 'QT003';
 export const fencedState = 'QT002';
 /** Raised by the append function where a row does not agree with the entries. */
 export const damagedState = 'QT004';
+/** Raised by the append function where entries have positions that another server gave. */
+export const lowState = 'QT005';

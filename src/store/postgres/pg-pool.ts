@@ -2,7 +2,15 @@
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
-import { connect, damagedState, isConflict, isRefusal, isRetryable, sqlStateOf } from './pg-driver.ts';
+import {
+  connect,
+  damagedState,
+  isConflict,
+  isRefusal,
+  isRetryable,
+  lowState,
+  sqlStateOf,
+} from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
 import { quoteSchema } from './settings.ts';
 
@@ -219,6 +227,14 @@ export function toUnavailable(error: unknown): QuittanceError {
       'config.invalid',
       `The database has no Quittance tables of this version: ${said}. Run \`quittance migrate\` with a role that may create them.`,
       {},
+      error,
+    );
+  if (state === lowState)
+    return new QuittanceError(
+      'ledger.unavailable',
+      'Nothing was written: the ledger came from another server, and no process that makes calls has opened it here. ' +
+        'Open it once with the role of the writers, then try again.',
+      { sqlState: lowState },
       error,
     );
   if (state === damagedState)

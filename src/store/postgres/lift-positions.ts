@@ -1,0 +1,30 @@
+/**
+ * A dump that was restored into another server has positions of transactions which that server has not reached. So has a
+ * ledger that logical replication brought there, also for processes that go on running. The base lifts new positions over
+ * them.
+ *
+ * Processes lift one after the other, so that two of them never choose different bases. Appends that began with the old
+ * base are refused: see `append-functions.ts`.
+ */
+import { placesPerTransaction } from './migrations.ts';
+import type { PgPool } from './pg-pool.ts';
+
+export async function liftPositions(pool: PgPool): Promise<void> {
+  const [row] = await pool.query<{ low: boolean }>(`SELECT ${isLowSql} AS low`);
+  if (row?.low !== true) return;
+  await pool.transaction(async (query) => {
+    await query(
+      `SELECT pg_advisory_xact_lock(hashtextextended('quittance positions ${pool.settings.schema}', 5498))`,
+    );
+    await query(liftSql);
+  });
+}
+
+/** The highest position that a reader may have passed: lists go up to the horizon, which is above the last entry. */
+const lastSql = `(SELECT coalesce(greatest((SELECT max(position) FROM @entries), (SELECT max(position) FROM @read_progress),
+  (SELECT max(position) FROM @cursors)), 0) / ${placesPerTransaction} AS transaction) last`;
+/** Would a new position be below one that a reader may have passed? */
+export const isLowSql = `(SELECT position_base + pg_snapshot_xmax(pg_current_snapshot())::text::bigint <= last.transaction
+  FROM @ledger, ${lastSql})`;
+const liftSql = `UPDATE @ledger SET position_base = last.transaction + 1 - pg_current_xact_id()::text::bigint
+  FROM ${lastSql} WHERE position_base + pg_current_xact_id()::text::bigint <= last.transaction`;
