@@ -181,7 +181,7 @@ const broken: readonly Broken[] = [
     },
     level: 'problem',
     check: 'seal key',
-    remedy: /rotate-key --lost/,
+    remedy: /stop all processes, then run quittance rotate-key --lost/,
   },
   {
     name: 'tokens that cannot be read',
@@ -516,6 +516,15 @@ describe('doctor', () => {
         ]),
       );
       expect(findings.some(({ check }) => check === 'seal key')).toBe(false);
+      const named = { ledger, seal_key_file: file('right.key', `${key}\n`) };
+      const second = await examine({ args: ['--config', file('named.yaml', JSON.stringify(named))] });
+      expect(second.findings.filter(({ level }) => level === 'problem')).toEqual([]);
+      expect(second.findings).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ check: 'seal key', level: 'ok' }),
+          expect.objectContaining({ check: 'sealed inputs', message: '1 opened' }),
+        ]),
+      );
     } finally {
       server.close();
     }

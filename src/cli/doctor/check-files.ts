@@ -8,6 +8,7 @@ import { signInFormat } from '../../http/sign-in/sign-in-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import { findGivenSealKey } from '../../store/seal-key.ts';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -41,7 +42,7 @@ export async function* checkFiles(
     return;
   }
   yield* checkRights(path);
-  if (keyFile !== 'elsewhere') yield* checkKey(keyFile);
+  if (keyFile !== 'elsewhere') yield* checkKey(keyFile, keyFile === `${path}.key`);
   yield* checkContents(path);
   try {
     await access(folder, constants.W_OK);
@@ -128,7 +129,19 @@ function* checkContents(path: string): Generator<Finding> {
   }
 }
 
-function* checkKey(path: string): Generator<Finding> {
+/** A file that the settings name may hold the key as text. The file next to a ledger may not. */
+function keyRingIn(path: string, bytes: Buffer, isOwn: boolean): Uint8Array | undefined {
+  if (isKeyRing(bytes)) return new Uint8Array(bytes);
+  if (isOwn) return undefined;
+  try {
+    return findGivenSealKey({}, { sealKeyFile: path })?.sealKey;
+  } catch (error) {
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    return undefined;
+  }
+}
+
+function* checkKey(path: string, isOwn: boolean): Generator<Finding> {
   if (!existsSync(path)) {
     yield warning(
       'seal key',
@@ -148,13 +161,14 @@ function* checkKey(path: string): Generator<Finding> {
     );
     return;
   }
-  if (!isKeyRing(bytes))
+  const ring = keyRingIn(path, bytes, isOwn);
+  if (ring === undefined)
     yield problem(
       'seal key',
       `${path} is not a seal key: it has ${bytes.length} bytes.`,
       'Restore the file from your secrets. If it is lost: quittance rotate-key --lost',
     );
-  else if (parseKeyRing(new Uint8Array(bytes)).older.length > 0)
+  else if (parseKeyRing(ring).older.length > 0)
     yield warning(
       'seal key',
       'A rotation of the seal key is not finished: an old key is still in use.',
