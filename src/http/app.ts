@@ -2,6 +2,7 @@
  * All routes behind one `fetch`. Hono finds the route. This file fixes the order of the steps: identify the caller, check
  * its role, check the request, handle it, answer.
  */
+import { isIP } from 'node:net';
 import { isJsonObject } from '../base/json.ts';
 import { safeIdBy } from '../base/safe-id.ts';
 import { readTraceparent, traceIdsOf } from '../base/traceparent.ts';
@@ -129,7 +130,7 @@ export function createApp(options: AppOptions): App {
     let response: Response;
     let cookie: string | undefined;
     try {
-      service.access.checkHost(request.headers);
+      if (!isProbeByAddress(request)) service.access.checkHost(request.headers);
       cookie = await readTokens(service, request);
       response = await app.fetch(request, visit);
     } catch (error) {
@@ -153,6 +154,21 @@ export function createApp(options: AppOptions): App {
     });
     return response;
   };
+}
+
+const probePaths: ReadonlySet<string> = new Set(
+  routes.filter(({ isProbe }) => isProbe).map(({ path }) => path),
+);
+
+/**
+ * Orchestrators and load balancers ask for the health of a server by its address, which no setting names. A page of
+ * another site cannot use this: it needs a name for its own server.
+ */
+function isProbeByAddress({ method, url, headers }: Request): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  if (!probePaths.has(URL.parse(url)?.pathname ?? '')) return false;
+  const host = URL.parse(`http://${headers.get('host') ?? ''}`);
+  return host?.username === '' && host.pathname === '/' && isIP(host.hostname.replaceAll(/[[\]]/g, '')) !== 0;
 }
 
 function toSignInRoutes({

@@ -303,12 +303,30 @@ test('a server that listens on all interfaces answers on this machine under its 
   const other = await startServer({ host: '0.0.0.0' });
   try {
     const status = async (host: string): Promise<number> =>
-      (await other.server.fetch(new Request(`http://${host}/healthz`, { headers: { host } }))).status;
+      (await other.server.fetch(new Request(`http://${host}/openapi.json`, { headers: { host } }))).status;
     const { port, url } = other.server;
     expect(url).toBe(`http://127.0.0.1:${port}`);
     expect(await status(`localhost:${port}`)).toBe(200);
     expect(await status(`127.0.0.1:${port}`)).toBe(200);
     expect(await status(`evil.example:${port}`)).toBe(421);
+  } finally {
+    await other.close();
+  }
+});
+
+test('probes are answered under any address of the server, and under no other name', async () => {
+  const other = await startServer();
+  try {
+    const status = async (host: string, path: string, method = 'GET'): Promise<number> =>
+      (await other.server.fetch(new Request(`http://${host}${path}`, { method, headers: { host } }))).status;
+    for (const host of ['10.1.2.3:4747', '10.1.2.3', '[fd00::1]:4747']) {
+      for (const path of ['/healthz', '/readyz']) expect(await status(host, path)).toBe(200);
+      expect(await status(host, '/healthz', 'POST')).toBe(421);
+      for (const path of ['/metrics', '/v1/calls', '/', '/login', '/healthz/', '/openapi.json'])
+        expect([path, await status(host, path)]).toEqual([path, 421]);
+    }
+    for (const host of ['evil.example', '10.1.2.3.evil.example:4747', 'localhost'])
+      expect([host, await status(host, '/readyz')]).toEqual([host, 421]);
   } finally {
     await other.close();
   }
@@ -325,7 +343,7 @@ test.skipIf(outside === undefined)(
     const other = await startServer({ host: outside ?? '' });
     try {
       const status = async (host: string): Promise<number> =>
-        (await other.server.fetch(new Request(`http://${host}/healthz`, { headers: { host } }))).status;
+        (await other.server.fetch(new Request(`http://${host}/openapi.json`, { headers: { host } }))).status;
       const { port } = other.server;
       expect(await status(`${outside ?? ''}:${port}`)).toBe(200);
       for (const name of ['localhost', '127.0.0.1', '[::1]'])
