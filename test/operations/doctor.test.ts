@@ -615,6 +615,12 @@ describe('doctor on PostgreSQL', () => {
         remedy: expect.stringContaining('same key') as string,
       }),
     );
+    const named = async (hex: string) => {
+      const config = { ledger: url, seal_key_file: file('named.key', hex) };
+      const { findings } = await examine({ args: ['--config', file('pg.yaml', JSON.stringify(config))] });
+      return findings.filter(({ check }) => check === 'seal key').map(({ level }) => level);
+    };
+    expect([await named(key), await named('22'.repeat(32))]).toEqual([['ok'], ['problem']]);
     const options = encodeURIComponent('-c default_transaction_read_only=on -c statement_timeout=5s');
     const limited = await examine({ args: ['--ledger', `${url}&options=${options}`], env });
     expect(limited.findings).toMatchObject(

@@ -90,7 +90,7 @@ async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding>
     if (!existsSync(address.path)) return;
   }
   if (address.kind === 'postgres')
-    yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env), env['PGHOST']);
+    yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env, sealKeyFile), env['PGHOST']);
   // Without the setting, a key next to the ledger wins over a variable.
   const hasOwnKey =
     address.kind === 'sqlite' && sealKeyFile === undefined && existsSync(`${address.path}.key`);
@@ -118,9 +118,9 @@ function givenKey(env: Context['env'], sealKeyFile: string | undefined): { reado
 }
 
 /** A key that cannot be read was reported with the settings. */
-function readKey(env: Context['env']): Uint8Array | undefined {
+function readKey(env: Context['env'], sealKeyFile: string | undefined): Uint8Array | undefined {
   try {
-    return findSealKey(env, {})?.sealKey;
+    return findSealKey(env, { sealKeyFile })?.sealKey;
   } catch {
     return undefined;
   }
