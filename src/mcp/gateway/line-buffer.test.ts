@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { LineBuffer } from './line-buffer.ts';
 
@@ -10,6 +12,14 @@ const readAll = (buffer: LineBuffer): readonly unknown[] => {
     found.push('params' in message ? message.params?.['data'] : message);
   return found;
 };
+
+/** Bytes that are in use after a collection. */
+function measureMemory(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 describe('the buffer of a pipe', () => {
   it('finds the messages wherever the parts are cut', () => {
@@ -46,5 +56,16 @@ describe('the buffer of a pipe', () => {
     const long = new LineBuffer(64 * 1_048_576);
     long.append(Buffer.alloc(32 * 1_048_576, 'x'));
     expect(drip(long)).toBeLessThan(50 * drip(new LineBuffer(1_000_000)));
+  });
+
+  it('takes no more memory for a line that arrives byte by byte than the line has', () => {
+    const buffer = new LineBuffer(64 * 1_048_576);
+    const size = 500_000;
+    const before = measureMemory();
+    // A chunk of a pipe has memory of its own.
+    for (let i = 0; i < size; i++) buffer.append(Buffer.allocUnsafeSlow(1));
+    const taken = measureMemory() - before;
+    expect(buffer.readMessage()).toBeNull();
+    expect(taken).toBeLessThan(10 * size);
   });
 });

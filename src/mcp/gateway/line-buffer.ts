@@ -1,6 +1,6 @@
 /**
  * Splits the text of a pipe into messages. Each byte is looked at once, so a long line that arrives in small
- * parts costs no more than a whole one.
+ * parts costs no more than a whole one, neither time nor memory.
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -12,9 +12,13 @@ const newline = 0x0a;
 /** Longer messages end the connection. Embedded files are base64, so this is well above any sensible one. */
 export const mostMessageBytes: number = 64 * 1024 * 1024;
 
+/** The first room for a line that arrives in parts. */
+const firstRoom = 64 * 1_024;
+
 export class LineBuffer {
-  /** Parts of the line that has not ended. */
-  #parts: Buffer[] = [];
+  /** Room for a line that arrives in parts. A list of the parts would take far more memory, if each is a byte. */
+  #room: Buffer | undefined;
+  /** Bytes of the line that has not ended. */
   #size = 0;
   readonly #lines: Buffer[] = [];
   readonly #mostBytes: number;
@@ -29,22 +33,36 @@ export class LineBuffer {
     for (;;) {
       const end = chunk.indexOf(newline, start);
       const part = chunk.subarray(start, end === -1 ? chunk.length : end);
-      this.#size += part.length;
-      if (this.#size > this.#mostBytes) {
+      if (this.#size + part.length > this.#mostBytes) {
         this.clear();
         throw new Error(`A line is longer than ${this.#mostBytes} bytes.`);
       }
-      if (part.length > 0) this.#parts.push(part);
-      if (end === -1) return;
-      this.#lines.push(
-        this.#parts.length === 1 && this.#parts[0] !== undefined
-          ? this.#parts[0]
-          : Buffer.concat(this.#parts),
-      );
-      this.#parts = [];
-      this.#size = 0;
+      if (end === -1) return this.#keep(part);
+      this.#lines.push(this.#endLine(part));
       start = end + 1;
     }
+  }
+
+  #keep(part: Buffer): void {
+    if (part.length === 0) return;
+    const size = this.#size + part.length;
+    if (this.#room === undefined || this.#room.length < size) {
+      // Twice the room each time: each byte moves about once.
+      const room = Buffer.allocUnsafe(Math.max(firstRoom, size, 2 * (this.#room?.length ?? 0)));
+      this.#room?.copy(room, 0, 0, this.#size);
+      this.#room = room;
+    }
+    part.copy(this.#room, this.#size);
+    this.#size = size;
+  }
+
+  #endLine(part: Buffer): Buffer {
+    if (this.#size === 0) return part;
+    this.#keep(part);
+    const line = this.#room?.subarray(0, this.#size) ?? part;
+    this.#room = undefined;
+    this.#size = 0;
+    return line;
   }
 
   /** The next message, or null. Lines that are not JSON are left out: programs print all kinds of things. */
@@ -60,7 +78,7 @@ export class LineBuffer {
   }
 
   clear(): void {
-    this.#parts = [];
+    this.#room = undefined;
     this.#size = 0;
     this.#lines.length = 0;
   }

@@ -57,6 +57,16 @@ describe('reading a message', () => {
     expect(outcomeOf(readMessage, '{"jsonrpc')).toBe('not JSON');
   });
 
+  it.each([
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"__proto__":{"name":"a"}}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"__proto__":{"progressToken":1}}}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"__proto__":{"isError":true}}}',
+    '{"jsonrpc":"2.0","id":1,"result":{"_meta":{"__proto__":{}}}}',
+  ])('leaves out __proto__, as the SDK does: %s', (line) => {
+    expect(JSON.stringify(readMessage(line))).toBe(JSON.stringify(deserializeMessage(line)));
+    expect(JSON.stringify(readMessage(line))).not.toContain('__proto__');
+  });
+
   it('agrees with the SDK about any mixture of fields', () => {
     const field = fc.constantFrom<unknown>(undefined, null, 1, 1.5, 'a', {}, [], { _meta: { a: 1 } }, '2.0');
     const message = fc.record({

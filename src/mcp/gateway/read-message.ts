@@ -18,22 +18,24 @@ function isUsual(message: Fields): boolean {
   const { jsonrpc, id, method, params, result } = message;
   if (jsonrpc !== '2.0') return false;
   const keys = Object.keys(message).length;
-  if (method === undefined)
-    return keys === 3 && isId(id) && isFields(result) && isResultMeta(result['_meta']);
+  if (method === undefined) return keys === 3 && isId(id) && isPlain(result) && isResultMeta(result['_meta']);
   const expected = 2 + (id === undefined ? 0 : 1) + (params === undefined ? 0 : 1);
   return (
     typeof method === 'string' &&
     keys === expected &&
     (id === undefined || isId(id)) &&
-    (params === undefined || (isFields(params) && isRequestMeta(params['_meta'])))
+    (params === undefined || (isPlain(params) && isRequestMeta(params['_meta'])))
   );
 }
+
+/** The SDK leaves out a field with this name. Code that copies it could set a prototype. */
+const isPlain = (value: unknown): value is Fields => isFields(value) && !Object.hasOwn(value, '__proto__');
 
 const isId = (id: unknown): boolean => typeof id === 'string' || Number.isSafeInteger(id);
 
 function isRequestMeta(meta: unknown): boolean {
   if (meta === undefined) return true;
-  if (!isFields(meta) || meta['io.modelcontextprotocol/related-task'] !== undefined) return false;
+  if (!isPlain(meta) || meta['io.modelcontextprotocol/related-task'] !== undefined) return false;
   const { progressToken } = meta;
   return progressToken === undefined || isId(progressToken);
 }
@@ -41,7 +43,7 @@ function isRequestMeta(meta: unknown): boolean {
 /** The SDK leaves out what a server says about itself if it is malformed. */
 function isResultMeta(meta: unknown): boolean {
   if (meta === undefined) return true;
-  if (!isFields(meta)) return false;
+  if (!isPlain(meta)) return false;
   const info = meta[SERVER_INFO_META_KEY];
   return info === undefined || (isFields(info) && Object.keys(info).length === 2 && isName(info));
 }
