@@ -34,7 +34,7 @@ async function approveAll(reviews: ToolReviews): Promise<void> {
 }
 
 describe('a server that was started again', () => {
-  it('is held to what a person approved, and knows what its client subscribed to', async () => {
+  it('is held to what a person approved, and knows the subscriptions and the log level of its client', async () => {
     const change = join(makeFolder(), 'change');
     const entry: ServerEntry = {
       name: 'hostile',
@@ -55,11 +55,14 @@ describe('a server that was started again', () => {
     const call = async (name: string): Promise<string> =>
       textOf(await client.callTool({ name, arguments: {} }));
     await client.subscribeResource({ uri: 'file:///a' });
+    await client.setLoggingLevel('warning');
+    expect(await call('get_log_level')).toBe('warning');
     expect(await call('get_changing')).toBe('read');
     writeFileSync(change, '');
     await call('get_death');
     expect(await call('get_changing')).toMatch(/pending.*changed since it was approved/);
     expect(await call('get_subscriptions')).toBe('file:///a');
+    expect(await call('get_log_level')).toBe('warning');
   });
 });
 
