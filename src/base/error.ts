@@ -192,6 +192,14 @@ export class QuittanceError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** Gives an error advice of its own instead of that of its code. */
+export const withRemedy = <Given extends QuittanceError>(error: Given, remedy: string): Given =>
+  Object.defineProperty(error, 'remedy', { value: remedy, enumerable: true });
+
+/** Advice that an error has of its own; undefined for that of its code. */
+export const ownRemedy = ({ code, remedy }: AnyQuittanceError): string | undefined =>
+  remedy === errorTable[code].remedy ? undefined : remedy;
+
 /** One of our errors. A check of `code` narrows `facts`. */
 export type AnyQuittanceError = { readonly [Code in ErrorCode]: QuittanceError<Code> }[ErrorCode];
 

@@ -1,7 +1,7 @@
 /** The program around a command: reads the arguments, runs the command, returns the exit code. */
 import { readOsUser } from './os-user.ts';
 import { readMeantOptions } from './meant-options.ts';
-import { isQuittanceError } from '../base/error.ts';
+import { isQuittanceError, ownRemedy } from '../base/error.ts';
 import { hideUrlPasswords } from '../store/ledger-url.ts';
 import { openWithKey } from '../store/open-ledger.ts';
 import { askAtTerminal, readTerminalLine } from './ask-at-terminal.ts';
@@ -174,7 +174,8 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
     return error.exitCode;
   }
   const message = hideUrlPasswords(error instanceof Error ? error.message : String(error));
-  await err.say(`quittance: ${terminalText(message)}`);
+  const advice = isQuittanceError(error) ? ownRemedy(error) : undefined;
+  await err.say(`quittance: ${terminalText([message, ...(advice === undefined ? [] : [advice])].join(' '))}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
   if (isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);

@@ -323,6 +323,53 @@ test('appends, lists, erasures and documents of several handles survive serializ
   }
 });
 
+test('connections to a database that takes no writes are replaced, so that leases and lists go on when it does', async () => {
+  newSchema();
+  const ledger = await open({ ownerLeaseMs: 500, outageWaitMs: 200, listen: false });
+  const { runtime, ran } = mailer(ledger, () => undefined);
+  const turn = runtime.turn({ sessionId: 's' });
+  const set = (how: string): Promise<unknown> =>
+    server.query(`BEGIN READ WRITE; ALTER DATABASE postgres ${how}; COMMIT`);
+  const readRenewal = async (): Promise<unknown> =>
+    (await server.query(`SELECT renewed_at::text AS at FROM ${schema}.owners`))[0]?.['at'];
+  const endConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quittance'`;
+  try {
+    await set('SET default_transaction_read_only = on');
+    await server.query(endConnections);
+    expect(await turn.call(mail('first'))).toMatchObject({
+      code: 'ledger.unavailable',
+      error: expect.stringContaining('read-only transaction'),
+    });
+    expect(ran).toEqual([]);
+    // Connections of readers are made now, and their sessions keep the setting.
+    await Promise.all(Array.from({ length: 4 }, () => ledger.queries.findSessions({})));
+  } finally {
+    await set('RESET default_transaction_read_only');
+  }
+  expect(await turn.call(mail('second'))).toMatchObject({ output: { sent: 'second' } });
+  const renewed = await readRenewal();
+  await expect.poll(readRenewal).not.toBe(renewed);
+  expect((await ledger.queries.findCalls({})).rows.map(({ callId }) => callId)).toEqual(['second']);
+  expect((await server.query(`SELECT count(*)::integer AS calls FROM ${schema}.read_calls`))[0]).toEqual({
+    calls: 1,
+  });
+});
+
+test('a role without rights is refused at once, and the error says what to do', async () => {
+  newSchema();
+  await open();
+  await server.query(`CREATE ROLE ${schema} LOGIN; GRANT USAGE ON SCHEMA ${schema} TO ${schema};
+    GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${schema}`);
+  const url = server.url.replace('postgres@', `${schema}@`);
+  // It would wait for a test's whole time if it waited at all.
+  const ledger = await open({ outageWaitMs: 3_600_000 }, url);
+  await expect(ledger.journal.append(new SampleCall('c').begin())).rejects.toMatchObject({
+    code: 'ledger.unavailable',
+    message: expect.stringContaining('permission denied'),
+    remedy: expect.stringContaining('quittance migrate --roles'),
+  });
+});
+
 test('a server without a free connection is waited for', async () => {
   newSchema();
   const ledger = await open({ writers: 1, outageWaitMs: 20_000 });

@@ -1,4 +1,4 @@
-import { isQuittanceError } from '../../base/error.ts';
+import { isQuittanceError, ownRemedy } from '../../base/error.ts';
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { readLedgerRow, readMigrationState } from '../../store/postgres/migrate.ts';
 import { PgPool } from '../../store/postgres/pg-pool.ts';
@@ -67,7 +67,7 @@ export async function* checkPostgres(
     yield problem(
       'postgres',
       `${showLedgerUrl(url)}: ${error.message}`,
-      'Check that the server runs, and the host, user, password and database of the URL: psql "$QUITTANCE_LEDGER"',
+      `${ownRemedy(error) ?? 'Check that the server runs, and the host, user, password and database of the URL.'} Then try: psql "$QUITTANCE_LEDGER"`,
     );
   } finally {
     await pool.close();

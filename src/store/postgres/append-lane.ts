@@ -24,6 +24,7 @@ import {
   isRetryable,
   lowState,
   newSessionState,
+  readOnlyState,
   sqlStateOf,
 } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
@@ -178,6 +179,14 @@ export class AppendLane {
       return this.#stillPatient(error, jobs);
     }
     const wasOpen = this.#connection !== undefined;
+    // Waiting gives a role no rights, and a database no tables.
+    if (!wasOpen && /^(42|3F)/.test(sqlStateOf(error) ?? '')) return rejectAll(error, jobs);
+    // Another connection may reach a server that takes writes. Nothing was written through this one.
+    if (wasOpen && sqlStateOf(error) === readOnlyState) {
+      void this.#connection?.end();
+      this.#connection = undefined;
+      return this.#stillPatient(error, jobs);
+    }
     if (wasOpen && isRefusal(error) && sqlStateOf(error) !== fencedState)
       return this.#splitRefused(error, jobs);
     void this.#connection?.end();
@@ -204,10 +213,7 @@ export class AppendLane {
 
   /** One entry that the server cannot take must not fail the others of its batch. */
   async #splitRefused(error: unknown, jobs: readonly Job[]): Promise<readonly Job[]> {
-    if (jobs.length === 1 || isAboutServer(error)) {
-      for (const { reject } of jobs) reject(toUnavailable(error));
-      return [];
-    }
+    if (jobs.length === 1 || isAboutServer(error)) return rejectAll(error, jobs);
     for (const job of jobs) await this.#sendBatch([job]);
     return [];
   }
@@ -312,6 +318,11 @@ export class AppendLane {
   }
 }
 
+function rejectAll(error: unknown, jobs: readonly Job[]): readonly Job[] {
+  for (const { reject } of jobs) reject(toUnavailable(error));
+  return [];
+}
+
 const sizeOf = (item: AppendItem | undefined): number =>
   item === undefined ? 0 : item.text.length + (item.bodies?.length ?? 0) + (item.extras?.length ?? 0);
 
@@ -349,7 +360,7 @@ const keptSql = `
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Disk full, too many connections, shutting down, read-only: no entry is at fault. */
+/** Disk full, too many connections, shutting down: no entry is at fault. */
 const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');
 
 function toResult({ status, version, detail }: ResultRow): Appended['result'] {

@@ -64,7 +64,7 @@ export async function connect(settings: PgSettings): Promise<PgConnection> {
   if (urls.length === 1) return connectTo(urls[0], settings);
   const attempts = urls.map((url) => connectToPrimary(url, settings));
   const chosen = await Promise.any(attempts).catch((error: unknown) => {
-    throw error instanceof AggregateError ? error.errors[0] : error;
+    throw error instanceof AggregateError ? joinErrors(urls, error.errors) : error;
   });
   for (const attempt of attempts)
     void attempt.then(
@@ -74,10 +74,24 @@ export async function connect(settings: PgSettings): Promise<PgConnection> {
   return chosen;
 }
 
+/** Why each of several servers was not taken. The first error gives the code. */
+function joinErrors(urls: PgSettings['urls'], errors: readonly unknown[]): Error {
+  const said = errors.map(
+    (error, index) => `${URL.parse(urls[index] ?? '')?.host}: ${(error as Error).message}`,
+  );
+  const { code, severity } = errors[0] as { readonly code?: string; readonly severity?: string };
+  return Object.assign(new Error(said.join('; '), { cause: errors[0] }), { code, severity });
+}
+
 async function connectToPrimary(url: string, settings: PgSettings): Promise<PgConnection> {
   const connection = await connectTo(url, settings);
-  const [row] = await connection.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
-  if (row?.standby === false) return connection;
+  try {
+    const [row] = await connection.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    if (row?.standby === false) return connection;
+  } catch (error) {
+    void connection.end();
+    throw error;
+  }
   void connection.end();
   throw new Error('the server is a standby');
 }
@@ -224,3 +238,5 @@ export const fencedState = 'QT002';
 export const damagedState = 'QT004';
 /** Raised by the append function where entries have positions that another server gave. */
 export const lowState = 'QT005';
+/** The transaction or the server is read-only. */
+export const readOnlyState = '25006';

@@ -1,6 +1,8 @@
 /** A few connections for reads and for transactions outside the lanes. A statement waits until one of them is free. */
-import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import { endSentence } from '../../base/end-sentence.ts';
+import { isQuittanceError, QuittanceError, withRemedy } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
+import { adviceFor } from './pg-advice.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
 import {
   connect,
@@ -9,6 +11,7 @@ import {
   isRefusal,
   isRetryable,
   lowState,
+  readOnlyState,
   sqlStateOf,
 } from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
@@ -31,6 +34,7 @@ const longestStatementMs = 3_600_000;
 export class PgPool {
   readonly settings: PostgresSettings;
   readonly #free: PgConnection[] = [];
+  readonly #connections = new Set<PgConnection>();
   readonly #waiting: Waiting[] = [];
   readonly #texts = new Map<string, string>();
   #open = 0;
@@ -147,6 +151,7 @@ export class PgPool {
       } catch (error) {
         // After anything but a refusal the state of the connection is unknown.
         if (!isRefusal(error) && !isQuittanceError(error)) void connection.end();
+        else if (sqlStateOf(error) === readOnlyState && !this.settings.readOnly) this.#leaveServer();
         throw error;
       } finally {
         this.#giveBack(connection);
@@ -154,6 +159,14 @@ export class PgPool {
     } catch (error) {
       throw toUnavailable(error);
     }
+  }
+
+  /**
+   * The server takes no writes: it became a standby, or its database was set to read only. Connections would stay so, and
+   * those to a standby read old rows. All of them are replaced.
+   */
+  #leaveServer(): void {
+    for (const connection of this.#connections) void connection.end();
   }
 
   async #take(): Promise<PgConnection> {
@@ -165,7 +178,10 @@ export class PgPool {
     if (this.#open < this.settings.readers) {
       this.#open++;
       try {
-        return await connect(this.settings);
+        const connection = await connect(this.settings);
+        this.#connections.add(connection);
+        void connection.ended.then(() => this.#connections.delete(connection));
+        return connection;
       } catch (error) {
         this.#open--;
         // No connection is left that could be given back to those who wait.
@@ -245,10 +261,13 @@ export function toUnavailable(error: unknown): QuittanceError {
       {},
       error,
     );
-  return new QuittanceError(
-    'ledger.unavailable',
-    `The PostgreSQL server could not be used: ${said}.`,
-    state === undefined ? {} : { sqlState: state },
-    error,
+  return withRemedy(
+    new QuittanceError(
+      'ledger.unavailable',
+      endSentence(`The PostgreSQL server could not be used: ${said}`),
+      state === undefined ? {} : { sqlState: state },
+      error,
+    ),
+    adviceFor(error),
   );
 }

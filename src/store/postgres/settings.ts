@@ -15,6 +15,8 @@ export type PostgresSettings = PgSettings & {
   readonly leaseMs: number;
   readonly maxQueued: number;
   readonly outageWaitMs: number;
+  /** The handle only reads, also from a standby. */
+  readonly readOnly: boolean;
 };
 
 /**
@@ -56,6 +58,7 @@ export function readSettings(url: string, options: PostgresLedgerOptions): Postg
     ),
     maxQueued: readWhole('maxQueued', options.maxQueued, 50_000, 1),
     outageWaitMs: readWhole('outageWaitMs', options.outageWaitMs, 10_000, 0),
+    readOnly: options.readOnly === true,
   };
 }
 
