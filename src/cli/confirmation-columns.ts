@@ -1,10 +1,12 @@
 /** Confirmations, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { RiskLevel } from '../view/risk-level.ts';
+import { riskLevel } from '../view/risk-level.ts';
 import { describeMissing, hasPolicy } from '../call/quorum.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import { shortDigest } from './short-digest.ts';
-import type { Column, Row } from './table.ts';
+import type { Cell, Column, Row } from './table.ts';
 import type { Style } from './terminal.ts';
 import { age } from './time-text.ts';
 import { toJsonWithTimes, withoutUndefined } from './to-json.ts';
@@ -41,10 +43,10 @@ export function byRiskAndAge(views: readonly ConfirmationView[], now: number): C
   );
 }
 
-const styleOf = (view: ConfirmationView): Style => {
-  const rank = riskRank(view);
-  return rank < 2 ? 'red' : rank < 5 ? 'yellow' : 'blue';
-};
+/** As in the console. */
+const styles: { readonly [Level in RiskLevel]: Style } = { high: 'red', medium: 'yellow', low: 'blue' };
+
+const styleOf = ({ risk }: ConfirmationView): Style => styles[riskLevel(risk)];
 
 export const confirmationColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
@@ -89,6 +91,41 @@ export function confirmationRow(view: ConfirmationView, now: number, idLength: n
     terminalId(view.sessionId),
   ];
 }
+
+/**
+ * A list in which a person opens a row: what they decide by, without the ids that other commands need. Columns without
+ * content are left out.
+ */
+export function inboxTable(
+  views: readonly ConfirmationView[],
+  now: number,
+): { readonly columns: readonly Column[]; readonly rows: readonly Row[] } {
+  const rows = views.map((view) => confirmationRow(view, now, 0));
+  const cellOf = (title: string, index: number): Cell =>
+    rows[index]?.[confirmationColumns.findIndex((column) => column.title === title)] ?? '';
+  const columns = inboxColumns.filter(
+    ({ title, optional }) => optional === undefined || rows.some((_, index) => cellOf(title, index) !== ''),
+  );
+  return {
+    columns,
+    rows: views.map((view, index) =>
+      columns.map(({ title }) =>
+        title === 'RISK' ? { text: riskLevel(view.risk), style: styleOf(view) } : cellOf(title, index),
+      ),
+    ),
+  };
+}
+
+const inboxColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'RISK', usual: 6 },
+  { title: 'TOOL', min: 14 },
+  { title: 'WHY', min: 36 },
+  { title: 'EXPIRES', usual: 7 },
+  { title: 'MISSING', min: 8, optional: 1 },
+  { title: 'FOR', min: 6, optional: 2 },
+  { title: 'SESSION', min: 12, optional: 3 },
+];
 
 export const confirmationToJson = (view: ConfirmationView): JsonObject => ({
   ...toJsonWithTimes(view, 'createdAt', 'expiresAt', 'decidedAt'),

@@ -114,6 +114,18 @@ function open(options: { readonly by?: string; readonly env?: Readonly<Record<st
 const isRestored = ({ screen, keyboard }: ReturnType<typeof open>): boolean =>
   screen.written.endsWith('\u001b[?25h\u001b[?1049l') && keyboard.modes.join() === 'true,false';
 
+test('the inbox shows the risk in the words of the console, and the reason before ids', async () => {
+  await hold('c1', { paths: ['a'] });
+  const { shows, screen, press, code } = open({ by: 'Ada' });
+  await shows('Inbox 1');
+  const heading = screen.lines.find((line) => line.includes('TOOL')) ?? '';
+  expect(heading.trim().split(/ +/)).toEqual(['AGE', 'RISK', 'TOOL', 'WHY', 'EXPIRES']);
+  const row = screen.lines.find((line) => line.startsWith('> ')) ?? '';
+  expect(row).toMatch(/ high +delete_files +"delete_files" is a destructive tool\. /);
+  await press('q');
+  expect(await code).toBe(0);
+});
+
 describe('quittance tui', () => {
   test('[bound-approval] approves exactly what was shown, after it was read to the end, and names the person', async () => {
     const many = Object.fromEntries(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readGrant, sameArguments } from '../../console/src/pages/inbox/read-grant.ts';
-import { orderQuestions, riskLevel } from '../../console/src/pages/inbox/risk.ts';
+import { orderQuestions } from '../../console/src/pages/inbox/risk.ts';
+import { riskLevel } from '../../src/view/risk-level.ts';
 import { describeVerdict } from '../../console/src/pages/inbox/verdict.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import { parseArgumentConstraint } from '../../src/policy/judge/argument-constraint.ts';

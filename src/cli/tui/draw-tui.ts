@@ -1,6 +1,6 @@
 /** The screen of the terminal interface, as lines. Text of tools and models is made safe before it gets here. */
 import { callColumns, callRow } from '../call-columns.ts';
-import { confirmationColumns, confirmationRow, shortLength } from '../confirmation-columns.ts';
+import { inboxTable } from '../confirmation-columns.ts';
 import type { PageLayout } from '../page-layout.ts';
 import { questionPage } from '../question-page.ts';
 import type { Row, Column } from '../table.ts';
@@ -65,9 +65,8 @@ function listLines(state: TuiState, screen: Screen, now: number, room: number): 
           room,
         );
   if (state.waiting.length === 0) return ['No calls await approval.'];
-  const length = shortLength(state.waiting);
-  const rows = state.waiting.map((view) => confirmationRow(view, now, length));
-  return tableLines(confirmationColumns, rows, screen, state.selected, room);
+  const { columns, rows } = inboxTable(state.waiting, now);
+  return tableLines(columns, rows, screen, state.selected, room);
 }
 
 /** A table, scrolled so that the selected row is visible. */

@@ -2,7 +2,8 @@ import type { ReactNode } from 'react';
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
 import { Age } from '../../ui/time.tsx';
 import { Countdown } from './countdown.tsx';
-import { riskLevel, riskWords } from './risk.ts';
+import { riskLevel } from '../../../../src/view/risk-level.ts';
+import { riskWords } from './risk.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 
 /** A question in the list: tool, reason, risk and time left. */

@@ -1,21 +1,8 @@
-/** Risk level of a question, and the order of the inbox. */
+/** Words for the risk of a question, and the order of the inbox. */
 import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { RiskLevel } from '../../../../src/view/risk-level.ts';
+import { riskLevel } from '../../../../src/view/risk-level.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';
-
-export type RiskLevel = 'high' | 'medium' | 'low';
-
-/** Risks named by the runtime that mean irreversible or unknown harm. */
-const grave: ReadonlySet<string> = new Set([
-  'destructive',
-  'irreversible',
-  'hidden because the same value has a secret name elsewhere',
-  'may have happened already',
-  'unknown kind of tool',
-]);
-
-/** Every risk word raises the level: none of them means "safe". */
-export const riskLevel = (risk: readonly string[]): RiskLevel =>
-  risk.some((word) => grave.has(word.replace(/: .*$/s, ''))) ? 'high' : risk.length > 0 ? 'medium' : 'low';
 
 export const riskWords: {
   readonly [Level in RiskLevel]: { readonly word: string; readonly tone: Tone };

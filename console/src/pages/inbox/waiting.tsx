@@ -17,7 +17,8 @@ import { useSideKeys } from '../../ui/use-side-keys.ts';
 import { Question } from './question.tsx';
 import { QuestionRow } from './question-row.tsx';
 import type { InboxOrder } from './risk.ts';
-import { orderQuestions, riskLevel, riskWords } from './risk.ts';
+import { riskLevel } from '../../../../src/view/risk-level.ts';
+import { orderQuestions, riskWords } from './risk.ts';
 import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const pageSize = 100;
