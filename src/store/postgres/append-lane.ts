@@ -7,12 +7,11 @@
  * looks for each entry: entries that were kept are answered, the others are sent again.
  */
 import { hash } from 'node:crypto';
-import { QuittanceError } from '../../base/error.ts';
-import type { AppendResult } from '../../ledger/journal.ts';
 import { genesisHash } from '../../ledger/chain.ts';
-import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
+import type { Appended, ResultRow } from './append-result.ts';
+import { toResult } from './append-result.ts';
 import { ColumnWriter } from './column-writer.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
@@ -32,12 +31,6 @@ import { saturatedError, toUnavailable } from './pg-pool.ts';
 import { isLowSql, liftPositions } from './lift-positions.ts';
 import { fromPgText } from './pg-text.ts';
 
-/** `unsettled`: a guess was wrong, see `effect-guesses.ts`. */
-export type Appended = {
-  readonly result: AppendResult | { readonly status: 'unsettled' };
-  readonly position: number;
-};
-
 type Job = {
   readonly item: AppendItem;
   readonly sinceMs: number;
@@ -45,14 +38,6 @@ type Job = {
   readonly reject: (error: unknown) => void;
   /** Sent through a connection that broke before it answered. */
   isInQuestion: boolean;
-};
-
-type ResultRow = {
-  readonly ord: number;
-  readonly status: AppendResult['status'] | 'unsettled' | 'all';
-  readonly version: number;
-  readonly detail: string | null;
-  readonly at: number;
 };
 
 const mostInBatch = 256;
@@ -362,51 +347,3 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Disk full, too many connections, shutting down: no entry is at fault. */
 const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');
-
-function toResult({ status, version, detail }: ResultRow): Appended['result'] {
-  switch (status) {
-    case 'unsettled':
-      return { status };
-    case 'appended':
-    case 'conflict':
-      return { status, version };
-    case 'moved':
-      return { status, subject: fromPgText(detail ?? ''), version };
-    case 'claimed': {
-      const holder = parseDetail<{
-        session: string;
-        call: string;
-        digest: string | null;
-        entry: string | null;
-      }>(detail);
-      return {
-        status,
-        holder: {
-          sessionId: fromPgText(holder.session),
-          callId: fromPgText(holder.call),
-          inputDigest: claimedDigest(holder),
-        },
-      };
-    }
-    case 'displaced': {
-      const { holder, position } = parseDetail<{ holder: string | null; position: number }>(detail);
-      return { status, holder: holder === null ? undefined : fromPgText(holder), position };
-    }
-    case 'exhausted': {
-      const { counter, used } = parseDetail<{ counter: string; used: number }>(detail);
-      return { status, counter: fromPgText(counter), used };
-    }
-    case 'all':
-    default:
-      throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
-  }
-}
-
-/** According to the entry of the claim, or else to its row: see `mark-functions.ts`. */
-export function claimedDigest({ entry, digest }: { entry: string | null; digest: string | null }): string {
-  if (entry === null) return fromPgText(digest ?? '');
-  return readEntry({ text: entry, bodies: undefined }).claim?.inputDigest ?? '';
-}
-
-/** The function wrote it with these members. */
-const parseDetail = <Detail>(detail: string | null): Detail => JSON.parse(detail ?? '{}') as Detail;

@@ -2,7 +2,7 @@
 import { endSentence } from '../../base/end-sentence.ts';
 import { isQuittanceError, QuittanceError, withRemedy } from '../../base/error.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
-import { adviceFor } from './pg-advice.ts';
+import { adviceFor } from './advice-for.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
 import {
   connect,

@@ -1,7 +1,7 @@
 import type { ClaimHolder, Claims, Counter } from '../../ledger/claims.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { LookUp } from '../../ledger/look-up.ts';
-import { claimedDigest } from './append-lane.ts';
+import { claimedDigest } from './append-result.ts';
 import type { EffectGuesses } from './effect-guesses.ts';
 import type { Key, OrdRow } from './gathered-read.ts';
 import { GatheredRead } from './gathered-read.ts';

@@ -19,7 +19,7 @@ import type { LookUp } from '../../ledger/look-up.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import type { AppendItem } from './append-item.ts';
 import { findDoubt, toAppendItem } from './append-item.ts';
-import type { Appended } from './append-lane.ts';
+import type { Appended } from './append-result.ts';
 import type { Changes } from './changes.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adviceFor } from './pg-advice.ts';
+import { adviceFor } from './advice-for.ts';
 
 const refusal = (code: string): Error => Object.assign(new Error('refused'), { code, severity: 'ERROR' });
 const failure = (code: string, message = code): Error => Object.assign(new Error(message), { code });
