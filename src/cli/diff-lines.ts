@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CallDifference, SessionDifference, SessionDiff } from '../replay/diff-sessions.ts';
 import { weightOfDifference } from '../replay/difference-weight.ts';
+import { differenceField, differenceWord } from '../view/difference-words.ts';
 import { terminalId, safeJson, terminalText } from './terminal-text.ts';
 import type { Terminal } from './terminal.ts';
 import { fit, trim } from './text-width.ts';
@@ -102,12 +103,12 @@ function* differenceLines(
   sideBySide: SideBySide,
   out: Terminal,
 ): Generator<string, void> {
-  yield out.paint('dim', `    ${terminalText(`${field}${path === '$' ? '' : ` ${path}`}`)}`);
-  yield `  ${sideBySide(`    ${valueText(a)}`, `    ${valueText(b)}`)}`.trimEnd();
+  yield out.paint('dim', `    ${terminalText(`${differenceField(field)}${path === '$' ? '' : ` ${path}`}`)}`);
+  yield `  ${sideBySide(`    ${valueText(field, a)}`, `    ${valueText(field, b)}`)}`.trimEnd();
 }
 
-const valueText = (value: JsonValue | undefined): string =>
-  value === undefined ? '(nothing)' : safeJson(value);
+const valueText = (field: string, value: JsonValue | undefined): string =>
+  value === undefined ? '(nothing)' : (differenceWord(field, value) ?? safeJson(value));
 
 function summaryOf({ identical, same, changed, onlyA, onlyB }: SessionDiff, out: Terminal): string {
   if (identical) return out.paint(['bold', 'green'], `Identical: ${same} ${same === 1 ? 'call' : 'calls'}.`);

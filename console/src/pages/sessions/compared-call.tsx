@@ -8,6 +8,7 @@ import type {
 import { addressOf } from '../../route.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 import { Link } from '../../ui/link.tsx';
+import { differenceField, differenceWord } from '../../../../src/view/difference-words.ts';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 
 type Sessions = Pick<SessionComparison, 'a' | 'b'>;
@@ -97,8 +98,8 @@ export function ComparedValues({ values }: { readonly values: readonly ComparedV
               </>
             )}
           </dt>
-          <Value text={a} sign="−" />
-          <Value text={b} sign="+" />
+          <Value text={valueWords(field, a)} sign="−" />
+          <Value text={valueWords(field, b)} sign="+" />
         </div>
       ))}
     </dl>
@@ -135,7 +136,17 @@ function withoutEscapes(text: string): string {
   }
 }
 
+/** The words of the product for an outcome; other values as they are. */
+function valueWords(field: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  try {
+    return differenceWord(field, JSON.parse(text)) ?? text;
+  } catch {
+    return text; // it was cut
+  }
+}
+
 const fieldWords = (field: string): string => {
-  const words = field.replaceAll('_', ' ');
+  const words = differenceField(field);
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
