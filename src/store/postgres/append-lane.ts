@@ -11,7 +11,7 @@ import { genesisHash } from '../../ledger/chain.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
 import type { Appended, ResultRow } from './append-result.ts';
-import { toResult } from './append-result.ts';
+import { toAppendResult } from './append-result.ts';
 import { ColumnWriter } from './column-writer.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
@@ -275,7 +275,7 @@ export class AppendLane {
     }
     const last = rows.findLast(({ status }) => status === 'appended');
     if (last !== undefined) this.#onCommit(last.at);
-    for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toResult(row), position: row.at });
+    for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toAppendResult(row), position: row.at });
   }
 
   /** Answers entries that an earlier connection did write. Gives the others. */

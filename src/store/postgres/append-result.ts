@@ -18,7 +18,7 @@ export type ResultRow = {
   readonly at: number;
 };
 
-export function toResult({ status, version, detail }: ResultRow): Appended['result'] {
+export function toAppendResult({ status, version, detail }: ResultRow): Appended['result'] {
   switch (status) {
     case 'unsettled':
       return { status };
