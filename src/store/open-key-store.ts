@@ -52,7 +52,7 @@ async function openFile(path: string, env: Environment): Promise<OpenKeyStore> {
   const ledgerId = prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() ?? '';
   return {
     rows: sealedRowsOfFile(database),
-    readKey: () => given?.readSealKey?.() ?? given?.sealKey ?? readSealKeyFile(`${path}.key`, false),
+    readKey: () => given?.readSealKey?.() ?? given?.sealKey ?? readSealKeyFile(`${path}.key`, 'read only'),
     keyFile: given === undefined ? `${path}.key` : given.sealKeyFile,
     noteRing: () => Promise.resolve(),
     findUsers() {

@@ -21,6 +21,7 @@ import { dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import type { Anchor } from '../ledger/anchor.ts';
 import { parseAnchor } from '../ledger/anchor.ts';
+import { openSealedInputs } from '../replay/open-sealed-inputs.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
 import type { RecoveredCall } from '../runtime/state/recovery.ts';
 import type { FileWork } from './digest-files.ts';
@@ -33,6 +34,7 @@ import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
+import { sealKeyBytes } from './sqlite/seal-key-file.ts';
 import { findCopyProblems } from './copy-problems.ts';
 
 export type RestoreOptions = FileWork & {
@@ -92,6 +94,7 @@ export async function restoreLedger(from: string, to: string, options: RestoreOp
     copyBackup(from, draft, manifest, options);
     await verifyWith(file, anchor, options);
     const sealKey = needKey(file, manifest, options);
+    if (!options.withoutKey) await refuseOtherKey(file);
     const ended = await endOpenCalls(file, manifest.at, sealKey);
     options.signal.throwIfAborted();
     if (path === undefined) await copyLedger(file, to, { signal: options.signal });
@@ -153,8 +156,25 @@ function needKey(
       'The backup does not contain the seal key. Name it: --seal-key-file FILE. If it is lost, use --lost-key: then ' +
         'sealed inputs cannot be opened, and idempotency keys with hidden values are not recognized.',
     );
-  if (sealKey !== undefined) writeFileSync(`${file}.key`, sealKey, { mode: 0o600, flag: 'wx', flush: true });
-  return sealKey;
+  // Without the old key, a new one is for what is sealed from now on.
+  const key = sealKey ?? new Uint8Array(randomBytes(sealKeyBytes));
+  writeFileSync(`${file}.key`, key, { mode: 0o600, flag: 'wx', flush: true });
+  return key;
+}
+
+/** The key is next to the file now. */
+async function refuseOtherKey(file: string): Promise<void> {
+  const ledger = await openSqliteLedger(file, { readOnly: true });
+  try {
+    const { broken = 0 } = (await openSealedInputs(ledger)) ?? {};
+    if (broken > 0)
+      throw new QuittanceError(
+        'config.invalid',
+        `The seal key does not open ${broken} sealed inputs of the backup: it is another key. Name the key that the ledger had at the time of the backup: --seal-key-file FILE. If it is lost, use --lost-key.`,
+      );
+  } finally {
+    await ledger.close();
+  }
 }
 
 /** The owners of the original are not in this ledger, so no open call can continue. */

@@ -11,6 +11,7 @@ import { dirname, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import { createKeyRing, formatKeyRing, isKeyRing } from '../ledger/key-ring.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import type { KeyMaking } from './sqlite/seal-key-file.ts';
 import { readSealKeyFile, sealKeyBytes } from './sqlite/seal-key-file.ts';
 
 export type SealKeyOptions = {
@@ -87,20 +88,20 @@ function fromFile(path: string, source: string): FoundSealKey {
 function fromDefaultFile(): FoundSealKey | undefined {
   const sealKeyFile = resolve(defaultFile);
   if (!existsSync(sealKeyFile)) return undefined;
-  return foundIn(sealKeyFile, false);
+  return foundIn(sealKeyFile, 'read only');
 }
 
-const foundIn = (sealKeyFile: string, mayMake: boolean): FoundSealKey => ({
-  sealKey: readSealKeyFile(sealKeyFile, mayMake),
+const foundIn = (sealKeyFile: string, making: KeyMaking): FoundSealKey => ({
+  sealKey: readSealKeyFile(sealKeyFile, making),
   sealKeyFile,
-  readSealKey: () => readSealKeyFile(sealKeyFile, false),
+  readSealKey: () => readSealKeyFile(sealKeyFile, 'read only'),
 });
 
 function makeDefaultFile(): FoundSealKey {
   const sealKeyFile = resolve(defaultFile);
   try {
     mkdirSync(dirname(sealKeyFile), { recursive: true, mode: 0o700 });
-    return foundIn(sealKeyFile, true);
+    return foundIn(sealKeyFile, 'make');
   } catch (error) {
     throw invalid(
       `The seal key file ${sealKeyFile} cannot be read or created: ${(error as Error).message} ` +

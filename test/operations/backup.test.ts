@@ -252,7 +252,16 @@ describe('a restore', () => {
       code: 2,
       err: expect.stringContaining('--seal-key-file') as string,
     });
+    writeFileSync(at('other.key'), 'ab'.repeat(32), { mode: 0o600 });
+    expect(await run('restore', at('keyless'), at('k.db'), '--seal-key-file', at('other.key'))).toMatchObject(
+      {
+        code: 2,
+        err: expect.stringMatching(/does not open \d sealed inputs? of the backup/) as string,
+      },
+    );
     expect(readdirSync(folder).filter((name) => name.startsWith('k.db'))).toEqual([]);
+    const right = ['--seal-key-file', `${ledger}.key`];
+    expect(await run('restore', at('keyless'), at('right.db'), ...right)).toMatchObject({ code: 0 });
     // People who were signed in to another ledger are not signed in to this one.
     writeFileSync(at('k.db.sign-ins'), '{"version":1}');
     expect(await run('restore', at('keyless'), at('k.db'), '--lost-key')).toMatchObject({

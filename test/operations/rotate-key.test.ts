@@ -191,6 +191,44 @@ describe('a rotation', () => {
 });
 
 describe('a lost or wrong key', () => {
+  test('[secrets-stay-out] is not replaced by a new one while inputs are sealed', async () => {
+    await withRuntime((runtime) => hold(runtime, 'a'));
+    copyFileSync(`${path}.key`, `${path}.saved`);
+    rmSync(`${path}.key`);
+    const refused = expect.objectContaining({
+      code: 'config.invalid',
+      message: expect.stringContaining('a new key would not open') as string,
+    }) as unknown;
+    await expect(withRuntime(() => Promise.resolve())).rejects.toEqual(refused);
+    // With the URL alone, the key is needed for the first hidden input.
+    await withUrl(async (runtime) => {
+      const outcome = await runtime.turn({ sessionId: 's', timeoutMs: 2_000 }).call(call('b')).catch(String);
+      expect(JSON.stringify(outcome)).toContain('a new key would not open');
+    });
+    // A person may still decide: that opens nothing.
+    const { out } = await run('pending', '--json');
+    const { inputDigest } = JSON.parse(out) as { inputDigest: string };
+    const decided = await run('approve', 'a', '--by', 'Ada', '--digest', inputDigest, '--reason', 'fine');
+    expect([decided.code, existsSync(`${path}.key`)]).toEqual([0, false]);
+    copyFileSync(`${path}.saved`, `${path}.key`);
+    await withRuntime((runtime) => runtime.recover());
+    expect(seen).toEqual(['hunter2-a']);
+    rmSync(`${path}.key`);
+    await withRuntime(() => Promise.resolve()); // nothing is sealed any more
+    expect(existsSync(`${path}.key`)).toBe(true);
+  });
+
+  test('that is missing can be given up', async () => {
+    await withRuntime((runtime) => hold(runtime, 'a'));
+    rmSync(`${path}.key`);
+    expect(await run('rotate-key', '--lost')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('Removed 1 sealed inputs') as string,
+    });
+    await withRuntime((runtime) => runtime.recover());
+    expect(seen).toEqual([]);
+  });
+
   test('[secrets-stay-out] is said, and a reset ends what needed it instead of running it with masked values', async () => {
     await withRuntime((runtime) => hold(runtime, 'a'));
     writeFileSync(`${path}.key`, Buffer.alloc(32, 1), { mode: 0o600 });

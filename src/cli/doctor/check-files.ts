@@ -145,7 +145,7 @@ function* checkKey(path: string, isOwn: boolean): Generator<Finding> {
   if (!existsSync(path)) {
     yield warning(
       'seal key',
-      `There is no seal key file ${path}. The next process that writes creates a new one, which opens nothing that was sealed before.`,
+      `There is no seal key file ${path}. The next process that writes creates one, unless inputs are sealed: a new key would not open them.`,
       'If there was a key, restore it from your secrets. If it is lost: quittance rotate-key --lost',
     );
     return;

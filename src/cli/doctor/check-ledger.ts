@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { isQuittanceError } from '../../base/error.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { createSealOnce } from '../../replay/side-subjects.ts';
-import { sealContext } from '../../runtime/state/seal-input.ts';
+import { openSealedInputs } from '../../replay/open-sealed-inputs.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import { parseAnchor } from '../../ledger/anchor.ts';
 import { age } from '../time-text.ts';
@@ -47,27 +45,11 @@ async function* checkClock(ledger: Ledger, now: number): AsyncGenerator<Finding>
   else if (Math.abs(skew) <= 2_000) yield fine('clock', 'agrees with the ledger');
 }
 
-/** Enough to find another key. `quittance verify` opens all. */
-const mostSeals = 1_000;
-
 /** Does the key open the sealed inputs? A missing key was reported with the files. */
 async function* checkSeals(ledger: Ledger): AsyncGenerator<Finding> {
-  const seal = createSealOnce(ledger)();
-  if (seal === undefined) return;
-  let [opened, broken] = [0, 0];
-  for await (const row of ledger.integrity.readSideRows()) {
-    if (row.kind !== 'sealed' || row.sessionId === undefined) continue;
-    const sealed = await ledger.journal.readSealed(row.sessionId, row.callId);
-    if (sealed === undefined) continue;
-    try {
-      seal.open(sealed, sealContext(row.sessionId, row.callId));
-      opened++;
-    } catch (error) {
-      if (!isQuittanceError(error, 'seal.broken')) throw error;
-      broken++;
-    }
-    if (opened + broken >= mostSeals) break;
-  }
+  const found = await openSealedInputs(ledger);
+  if (found === undefined) return;
+  const { opened, broken } = found;
   if (broken > 0)
     yield problem(
       'seal key',

@@ -10,28 +10,42 @@ import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
 
 export const sealKeyBytes = 32;
 
+/** May a missing key be created? `sealed`: not for a ledger with sealed inputs, which a new key would not open. */
+export type KeyMaking = 'make' | 'read only' | 'sealed';
+
 /**
  * Reads the key, or creates it on first use. If two processes create it at once, both get the first one. Throws only
  * our own errors.
  */
-export function readSealKeyFile(path: string, mayMake = true): Uint8Array {
+export function readSealKeyFile(path: string, making: KeyMaking = 'make'): Uint8Array {
   try {
-    return readOrMake(path, mayMake);
+    return readOrMake(path, making);
   } catch (error) {
     throw toFileTrouble(error, `The seal key file ${path} could not be read or created`, path);
   }
 }
 
-function readOrMake(path: string, mayMake: boolean): Uint8Array {
+function readOrMake(path: string, making: KeyMaking): Uint8Array {
   const key = readKey(path);
   if (key !== undefined) return key;
-  if (mayMake) return makeKey(path);
-  throw new QuittanceError(
-    'config.invalid',
-    `There is no seal key file ${path}, and the ledger is opened read-only. Pass the key as the option ` +
-      'sealKey.',
-    { path },
-  );
+  switch (making) {
+    case 'make':
+      return makeKey(path);
+    case 'read only':
+      throw new QuittanceError(
+        'config.invalid',
+        `There is no seal key file ${path}, and the ledger is opened read-only. Pass the key as the option ` +
+          'sealKey.',
+        { path },
+      );
+    case 'sealed':
+      throw new QuittanceError(
+        'config.invalid',
+        `There is no seal key file ${path}, and the ledger has sealed inputs that a new key would not open. ` +
+          'Restore the file, or name the key with QUITTANCE_SEAL_KEY_FILE. If it is lost: quittance rotate-key --lost',
+        { path },
+      );
+  }
 }
 
 function readKey(path: string): Uint8Array | undefined {

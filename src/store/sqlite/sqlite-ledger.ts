@@ -20,6 +20,8 @@ import { LogKeeper } from './log-keeper.ts';
 import type { LogThreadData } from './log-thread.ts';
 import { ReadTables } from './read-tables.ts';
 import { createSalts } from '../files/salts.ts';
+import { hasSealed } from './has-sealed.ts';
+import type { KeyMaking } from './seal-key-file.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
 import { SpillFile } from '../files/spill-file.ts';
 import type { ArtifactTable } from './artifact-table.ts';
@@ -56,6 +58,7 @@ export class SqliteLedger implements Ledger {
   #sealKey: Uint8Array | undefined;
   /** Another process may rotate the keys in the file. Undefined if the host gave the key. */
   readonly readSealKey: (() => Uint8Array) | undefined;
+  readonly #keyMaking: () => KeyMaking;
   readonly #close: () => Promise<void>;
   readonly #listeners = new Set<(trouble: StoreTrouble) => void>();
 
@@ -71,8 +74,9 @@ export class SqliteLedger implements Ledger {
     const clock = options.clock ?? systemClock;
     const now = (this.now = clock.now.bind(clock));
     this.#sealKey = options.sealKey;
+    this.#keyMaking = () => (!this.#mayWrite ? 'read only' : hasSealed(database) ? 'sealed' : 'make');
     this.readSealKey =
-      options.sealKey === undefined ? () => readSealKeyFile(`${path}.key`, false) : options.readSealKey;
+      options.sealKey === undefined ? () => readSealKeyFile(`${path}.key`, 'read only') : options.readSealKey;
     const salt = createSalts();
     const forgetSpill = (gone: string): void => spillFile?.forget(gone);
     const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, forgetSpill);
@@ -146,7 +150,7 @@ export class SqliteLedger implements Ledger {
 
   /** Read on first use: a process that only reads the ledger needs no key. */
   get sealKey(): Uint8Array {
-    this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#mayWrite);
+    this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#keyMaking());
     return this.#sealKey;
   }
 
