@@ -48,6 +48,16 @@ describe('createGuardedFetch', () => {
     expect([response.status, await response.text()]).toEqual([status, text]);
   });
 
+  it.each([
+    ['https://elsewhere.test/a?b=c', 'redirect to elsewhere.test.'],
+    ['file:///etc/passwd', 'redirect to file:.'],
+    [`https://${'a'.repeat(5_000)}/`, /redirect to a{90,100}[^a]/],
+    ['http://[', 'redirect to no URL.'],
+  ])('refuses a redirect to %s, and says so in short', async (location, words) => {
+    const url = await answerWith(`HTTP/1.1 307 Moved\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`);
+    await expect(guardedFetch(url, post)).rejects.toThrow(words);
+  });
+
   it('gives up when its signal says so, while the header arrives and while the body arrives', async () => {
     const [header, body] = await Promise.all([
       answerWith('HTTP/1.1 200'),

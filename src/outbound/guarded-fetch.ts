@@ -9,6 +9,7 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
+import { cutText } from '../base/cut-text.ts';
 import { QuittanceError } from '../base/error.ts';
 
 /** What a `fetch` may reach, and how its errors call it. */
@@ -44,7 +45,7 @@ export function createGuardedFetch(guard: FetchGuard): typeof fetch {
       const from = new URL(request.url);
       const to = URL.canParse(location, from.href) ? new URL(location, from) : undefined;
       if (to === undefined || to.origin !== from.origin)
-        throw refused(from, `answered with a redirect to ${to === undefined ? 'no URL' : to.host}`);
+        throw refused(from, `answered with a redirect to ${describeGoal(to)}`);
       if (redirects === mostRedirects) throw refused(from, 'redirects in a circle');
       // Other redirects turn a request into another one, which no API means.
       if (response.status !== 307 && response.status !== 308 && request.method !== 'GET')
@@ -57,6 +58,10 @@ export function createGuardedFetch(guard: FetchGuard): typeof fetch {
     }
   };
 }
+
+/** The server wrote it, so it is cut. */
+const describeGoal = (to: URL | undefined): string =>
+  to === undefined ? 'no URL' : cutText(to.host === '' ? to.protocol : to.host, 100);
 
 type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent };
 

@@ -8,8 +8,30 @@ type SetSpan = (from: Context, span: Span) => Context;
 
 /** A `trace.setSpan` whose contexts copy nothing until a value is set. */
 export function createSetSpan(setSpan: SetSpan, anySpan: Span): SetSpan {
-  const key = findSpanKey(setSpan, anySpan);
-  return key === undefined ? setSpan : (from, span) => new WithSpan(from, span, key, setSpan);
+  const spanKey = findSpanKey(setSpan, anySpan);
+  if (spanKey === undefined) return setSpan;
+  class WithSpan implements Context {
+    readonly #from: Context;
+    readonly #span: Span;
+
+    constructor(from: Context, span: Span) {
+      this.#from = from;
+      this.#span = span;
+    }
+
+    getValue(key: symbol): unknown {
+      return key === spanKey ? this.#span : this.#from.getValue(key);
+    }
+
+    setValue(key: symbol, value: unknown): Context {
+      return setSpan(this.#from, this.#span).setValue(key, value);
+    }
+
+    deleteValue(key: symbol): Context {
+      return setSpan(this.#from, this.#span).deleteValue(key);
+    }
+  }
+  return (from, span) => new WithSpan(from, span);
 }
 
 /** The package does not export the key of the span in a context, but a context is told it. */
@@ -25,30 +47,4 @@ function findSpanKey(setSpan: SetSpan, anySpan: Span): symbol | undefined {
   };
   setSpan(asked, anySpan);
   return found;
-}
-
-class WithSpan implements Context {
-  readonly #from: Context;
-  readonly #span: Span;
-  readonly #key: symbol;
-  readonly #setSpan: SetSpan;
-
-  constructor(from: Context, span: Span, key: symbol, setSpan: SetSpan) {
-    this.#from = from;
-    this.#span = span;
-    this.#key = key;
-    this.#setSpan = setSpan;
-  }
-
-  getValue(key: symbol): unknown {
-    return key === this.#key ? this.#span : this.#from.getValue(key);
-  }
-
-  setValue(key: symbol, value: unknown): Context {
-    return this.#setSpan(this.#from, this.#span).setValue(key, value);
-  }
-
-  deleteValue(key: symbol): Context {
-    return this.#setSpan(this.#from, this.#span).deleteValue(key);
-  }
 }

@@ -13,39 +13,39 @@ import type { BodyContext } from './body-context.ts';
 type ObservedAttempt = { readonly live: ReadyCall; readonly context: BodyContext; startedAtMs: number };
 
 export class ObservedBody implements BodyOnce {
-  readonly #attempt: ObservedAttempt;
-  #end: 'none' | 'returned' | 'threw' = 'none';
-  #value: unknown;
+  private readonly attempt: ObservedAttempt;
+  private end: 'none' | 'returned' | 'threw' = 'none';
+  private value: unknown;
   endedAtMs: number | undefined;
 
   constructor(attempt: ObservedAttempt) {
-    this.#attempt = attempt;
+    this.attempt = attempt;
   }
 
   readonly run = (): unknown => {
     // A body that starts itself again through telemetry must not run again either.
-    if (this.#end === 'none') this.#runOnce();
-    return this.#end === 'returned' ? this.#value : undefined;
+    if (this.end === 'none') this.runOnce();
+    return this.end === 'returned' ? this.value : undefined;
   };
 
-  #runOnce(): void {
-    const { live, context } = this.#attempt;
+  private runOnce(): void {
+    const { live, context } = this.attempt;
     const { tool, input, engine } = live;
-    this.#end = 'returned';
-    this.#attempt.startedAtMs = engine.clock.monotonicMs();
+    this.end = 'returned';
+    this.attempt.startedAtMs = engine.clock.monotonicMs();
     try {
-      this.#value = tool.run(inputForTool(tool.input, input), context);
+      this.value = tool.run(inputForTool(tool.input, input), context);
     } catch (error) {
-      this.#end = 'threw';
-      this.#value = error;
+      this.end = 'threw';
+      this.value = error;
     } finally {
       this.endedAtMs = engine.clock.monotonicMs();
     }
   }
 
   finish(): unknown {
-    if (this.#end === 'none') this.#runOnce();
-    if (this.#end === 'threw') throw this.#value;
-    return this.#value;
+    if (this.end === 'none') this.runOnce();
+    if (this.end === 'threw') throw this.value;
+    return this.value;
   }
 }
