@@ -205,6 +205,10 @@ describe('a lost or wrong key', () => {
       const outcome = await runtime.turn({ sessionId: 's', timeoutMs: 2_000 }).call(call('b')).catch(String);
       expect(JSON.stringify(outcome)).toContain('a new key would not open');
     });
+    expect(await run('rotate-key')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('QUITTANCE_SEAL_KEY_FILE') as string,
+    });
     // A person may still decide: that opens nothing.
     const { out } = await run('pending', '--json');
     const { inputDigest } = JSON.parse(out) as { inputDigest: string };

@@ -34,8 +34,8 @@ function readOrMake(path: string, making: KeyMaking): Uint8Array {
     case 'read only':
       throw new QuittanceError(
         'config.invalid',
-        `There is no seal key file ${path}, and the ledger is opened read-only. Pass the key as the option ` +
-          'sealKey.',
+        `There is no seal key file ${path}, and this work does not create one. Name the key of the ledger with ` +
+          'QUITTANCE_SEAL_KEY_FILE, or pass it as the option sealKey.',
         { path },
       );
     case 'sealed':
