@@ -143,6 +143,13 @@ test('a choice that counting did not reach says how many calls are listed, never
     await filters.getByRole('button', { name: /^denied none recent$/ }).waitFor();
     await filters.getByText('3,000 matching, or about 30,000 checked.').waitFor();
     expect(await filters.textContent()).not.toContain('≥ 0');
+    // While the search goes on, none found is not a number.
+    await page.route('**/v1/calls?*', (route) =>
+      route.fulfill({ json: { rows: [], next: 'a.1', searchedTo: 1_700_000_000_000 } }),
+    );
+    await page.reload();
+    await page.getByText('No calls found yet').waitFor();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
   });
 });
 

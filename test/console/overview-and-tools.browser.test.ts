@@ -314,6 +314,30 @@ test('a name that a model made up is text, and distinct from the tools of the se
   });
 });
 
+test('a period without calls in a ledger that has older ones names the newest and leads to the list', async () => {
+  await withVisitor(async ({ page, goTo }) => {
+    await page.route('**/v1/stats?*', async (route) => {
+      const answer = await route.fetch();
+      const stats = (await answer.json()) as Stats;
+      const totals = Object.fromEntries(Object.keys(stats.totals).map((name) => [name, 0]));
+      const now = { ...stats.now, held: 0, open: 0, unresolved: 0 };
+      await route.fulfill({ json: { ...stats, totals, now } });
+    });
+    const main = page.getByRole('main');
+    await goTo('/?span=1h');
+    await main
+      .getByText(/The newest call is from .* Choose a longer period above, or list all calls\./)
+      .waitFor();
+    expect(await main.getByText('createRuntime').count()).toBe(0);
+    // No period is longer than this one.
+    await goTo('/?span=30d');
+    await main.getByText(/The newest call is from .* List all calls\./).waitFor();
+    expect(await main.getByText('longer period').count()).toBe(0);
+    expect(await main.getByRole('link', { name: 'List all calls' }).getAttribute('href')).toBe('/calls');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+});
+
 test('empty pages say how to start, with a snippet to copy', async () => {
   await withVisitor(async ({ page, context, goTo }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

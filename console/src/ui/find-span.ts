@@ -11,6 +11,9 @@ export const spans = [
 ] as const;
 export type SpanKey = (typeof spans)[number][0];
 
+/** Can a person choose a longer span? */
+export const isLongestSpan = (key: SpanKey | undefined): boolean => key === spans.at(-1)?.[0];
+
 /** Reads the newest call before a time, or the newest of all. */
 type AskNewest = (until: number | undefined) => Promise<Pick<CallPage, 'rows'>>;
 

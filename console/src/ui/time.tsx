@@ -9,7 +9,7 @@ const units = [
   ['s', 1_000],
 ] as const;
 
-/** `4m`, `2h 5m`: short enough for a column. */
+/** `4m`, `2h 5m`, `40d`: short enough for a column. */
 export function formatAge(ms: number): string {
   if (ms < 1_000) return 'now';
   const at = units.findIndex(([, size]) => ms >= size);
@@ -17,7 +17,8 @@ export function formatAge(ms: number): string {
   const smaller = units[at + 1];
   const rest = smaller === undefined ? 0 : Math.floor((ms % size) / smaller[1]);
   const whole = `${Math.floor(ms / size)}${name}`;
-  return rest === 0 || name === 's' || name === 'm' ? whole : `${whole} ${rest}${smaller?.[0] ?? ''}`;
+  const isPlain = rest === 0 || name === 's' || name === 'm' || (name === 'd' && ms >= 10 * size);
+  return isPlain ? whole : `${whole} ${rest}${smaller?.[0] ?? ''}`;
 }
 
 /** `8 ms`, `1.24 s`, `3m 20s`, `2h 5m`. Rounded before it is split, so that 60 seconds become a minute. */

@@ -102,6 +102,7 @@ function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly face
   const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
   // Reserves the line, so that the layout does not jump when the number arrives.
   if (total === undefined) return 'Counting calls';
+  if (total === 0 && !facets.isTotalExact && !isWhole) return 'No calls found yet';
   return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
 

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
+import type { CallPage } from '../../../../src/http/api/call.ts';
 import type { Stats } from '../../../../src/http/api/stats.ts';
+import { useAnswer } from '../../api/use-answer.ts';
 import { useStats } from '../../api/use-stats.ts';
 import { formatNumber } from '../../charts/scale.ts';
 import { OutcomesChart } from '../../charts/outcomes-chart.tsx';
@@ -9,9 +11,10 @@ import { Link } from '../../ui/link.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
+import { isLongestSpan } from '../../ui/find-span.ts';
 import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
 import { Cost } from '../../ui/cost.tsx';
-import { Age, formatDuration } from '../../ui/time.tsx';
+import { Age, formatDuration, formatTime } from '../../ui/time.tsx';
 import { callsSince } from './calls-address.ts';
 import { Card } from './card.tsx';
 import { Figure } from './figure.tsx';
@@ -40,23 +43,39 @@ export default function Overview(): ReactNode {
       {stats.data === undefined ? (
         stats.error === undefined && <Skeleton rows={8} />
       ) : (
-        <Board stats={stats.data} />
+        <Board stats={stats.data} canBeLonger={!isLongestSpan(span?.key)} />
       )}
     </>
   );
 }
 
-function Board({ stats }: { readonly stats: Stats }): ReactNode {
+/** No calls in the period: older ones, or none at all. */
+function NoCalls({ canBeLonger }: { readonly canBeLonger: boolean }): ReactNode {
+  const newest = useAnswer<CallPage>('/v1/calls', { limit: 1 });
+  if (newest.error !== undefined) return <Problem error={newest.error} onRetry={newest.reload} />;
+  if (newest.data === undefined) return <Skeleton rows={8} />;
+  const [call] = newest.data.rows;
+  if (call === undefined)
+    return (
+      <Empty title="No calls yet" snippet={firstSnippet}>
+        Calls appear here as soon as an agent makes one through this ledger. Make a first call:
+      </Empty>
+    );
+  return (
+    <Empty title="No calls in this period">
+      The newest call is from {formatTime(call.requestedAt)}.{' '}
+      {canBeLonger && 'Choose a longer period above, or list '}
+      <Link to="/calls">{canBeLonger ? 'all calls' : 'List all calls'}</Link>.
+    </Empty>
+  );
+}
+
+function Board({ stats, canBeLonger }: { readonly stats: Stats; readonly canBeLonger: boolean }): ReactNode {
   const { totals, now } = stats;
   const callsAt = callsSince(stats.since);
   const ended = totals.calls - totals.open;
   if (totals.calls === 0 && now.held + now.open + now.unresolved === 0)
-    return (
-      <Empty title="No calls in this period" snippet={firstSnippet}>
-        Calls appear here as soon as an agent makes one through this ledger. Choose a longer period above, or
-        make a first call:
-      </Empty>
-    );
+    return <NoCalls canBeLonger={canBeLonger} />;
   return (
     <>
       <Figures stats={stats} />
@@ -65,7 +84,7 @@ function Board({ stats }: { readonly stats: Stats }): ReactNode {
       </Card>
       <Card title="Outcomes over time" link={<Link to={callsAt({})}>Calls</Link>}>
         {totals.calls === 0 ? (
-          <p className="muted">No calls in this period. Choose a longer one above.</p>
+          <p className="muted">No calls in this period.{canBeLonger && ' Choose a longer one above.'}</p>
         ) : (
           <OutcomesChart
             title="Outcomes over time"

@@ -4,6 +4,7 @@ import { useStats } from '../../api/use-stats.ts';
 import { LatencyChart, OutcomesChart } from '../../charts/outcomes-chart.tsx';
 import { Problem } from '../../ui/problem.tsx';
 import { Skeleton } from '../../ui/skeleton.tsx';
+import { isLongestSpan } from '../../ui/find-span.ts';
 import { SpanPicker, useSpan } from '../../ui/span-picker.tsx';
 import { formatDuration } from '../../ui/time.tsx';
 
@@ -19,15 +20,20 @@ export function ToolOverTime({ toolName }: { readonly toolName: string }): React
       </header>
       <div className="body">
         {error !== undefined && <Problem error={error} onRetry={reload} />}
-        {data === undefined ? error === undefined && <Skeleton rows={5} /> : <Charts stats={data} />}
+        {data === undefined ? (
+          error === undefined && <Skeleton rows={5} />
+        ) : (
+          <Charts stats={data} canBeLonger={!isLongestSpan(span?.key)} />
+        )}
       </div>
     </section>
   );
 }
 
-function Charts({ stats }: { readonly stats: Stats }): ReactNode {
+function Charts({ stats, canBeLonger }: { readonly stats: Stats; readonly canBeLonger: boolean }): ReactNode {
   const { totals, latency } = stats;
-  if (totals.calls === 0) return <p className="muted">No calls in this period. Choose a longer one above.</p>;
+  if (totals.calls === 0)
+    return <p className="muted">No calls in this period.{canBeLonger && ' Choose a longer one above.'}</p>;
   return (
     <>
       <div className="tool-charts">
