@@ -122,15 +122,22 @@ export async function readLinkRefusals(
   return refused;
 }
 
-/** Is the token or the sign-in that a person in a link was known by still valid, with the role? */
+/** Is the token or the sign-in that a person in a link was known by still valid, with the role and the groups? */
 async function standsStill({ access, signIns }: Service, { identity }: LinkPerson): Promise<true | string> {
   if (identity.kind === 'provider' && signIns?.isIssuer(identity.issuer) === true) {
     // Another server may have ended them. A request without a sign-in has not read them.
     await signIns.refresh();
-    const role = signIns.knownRole(identity.issuer, identity.subject);
-    if (role === undefined)
+    const known = signIns.knownPerson(identity.issuer, identity.subject);
+    if (known === undefined)
       return 'the identity provider has not confirmed them lately, or their sign-ins were ended';
-    return allows(role, 'approver') ? true : `they have the role ${role}, and a decision needs approver`;
+    const { role, groups } = known;
+    if (!allows(role, 'approver')) return `they have the role ${role}, and a decision needs approver`;
+    // The link holds the groups and the role of its maker. Rules about approvers must not count what they have lost.
+    const lost = identity.groups?.find((group) => !groups.includes(group));
+    if (lost !== undefined) return `they have left the group ${lost} since. Ask for a new link`;
+    return identity.roles?.includes(role) === false
+      ? `their role has changed to ${role} since. Ask for a new link`
+      : true;
   }
   if (identity.kind !== 'token') return true;
   const holder = access.holderOf(identity.id);

@@ -467,6 +467,34 @@ describe('acts of a signed-in person', () => {
       for (const part of [stage.provider.issuer, subject]) expect(lineOf(type)).toContain(part);
   });
 
+  test('[bound-approval] a decision link of a person ends when they lose a group or the role it was made with', async () => {
+    const person = (...groups: string[]) => stage.provider.people.set('u-lin', { name: 'Lin', groups });
+    const held = await stage.app.ask<{ confirmationId: string }>('c-group', 'delete_file', { path: '/g' });
+    const check = async (before: string[], after: string[]): Promise<unknown> => {
+      person(...before);
+      const lin = await signIn(stage.url, 'u-lin');
+      const made = await ask(lin, `/v1/confirmations/${held.body.confirmationId}/link`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', origin: stage.url },
+        body: JSON.stringify({ decisions: ['deny'], expiresInMs: 3_600_000 }),
+      });
+      const { token } = (await made.json()) as { token: string };
+      person(...after);
+      clock.advance(5 * minute);
+      await ask(lin);
+      const read = await fetch(`${stage.url}/v1/decisions/read`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      });
+      return read.status === 200 ? 200 : ((await read.json()) as { detail: string }).detail;
+    };
+    expect(await check(['payments'], ['payments', 'staff'])).toBe(200);
+    expect(await check(['payments', 'staff'], ['payments'])).toContain('have left the group staff');
+    expect(await check(['payments'], ['payments', 'admins'])).toContain('role has changed to admin');
+    expect(await check(['payments', 'staff'], ['staff'])).toContain('needs approver');
+  });
+
   test('a decision link of a person works after they signed out, until their sign-ins are ended', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     const held = await stage.app.ask<{ confirmationId: string }>('c-link', 'delete_file', { path: '/b' });

@@ -51,5 +51,5 @@ it('a provider ends sign-ins of its own people only, although two providers shar
   const claims = { tokenId: 't', subject: 'ada', providerSession: undefined, rememberMs: 1_000 };
   expect(await other.endByProvider(claims)).toBe(true);
   expect([one.list().length, other.list().length]).toEqual([1, 0]);
-  expect(one.knownRole('https://one.example', 'ada')).toBe('viewer');
+  expect(one.knownPerson('https://one.example', 'ada')?.role).toBe('viewer');
 });

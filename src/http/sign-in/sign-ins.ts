@@ -121,12 +121,16 @@ export class SignIns {
     return isIssuer(this.#options.settings, issuer);
   }
 
-  /** Was the person confirmed within the lifetime of a sign-in, and not refused since? Returns their current role. */
-  knownRole(issuer: string, subject: string): Role | undefined {
+  /** Was the person confirmed within the lifetime of a sign-in, and not refused since? Returns their role and groups now. */
+  knownPerson(
+    issuer: string,
+    subject: string,
+  ): { readonly role: Role; readonly groups: readonly string[] } | undefined {
     const { content, now, settings } = this.#options;
     const known = content.read().people.find(({ person }) => isSamePerson(person, { issuer, subject }));
     if (known === undefined || now() >= known.verifiedAt + settings.lifetimeMs) return undefined;
-    return this.roleOf(known.person);
+    const role = this.roleOf(known.person);
+    return role && { role, groups: known.person.groups };
   }
 
   /**
