@@ -28,6 +28,8 @@ export function isForbiddenAddress(host: string): boolean {
   return (
     // NAT64 of a local network: it may hold any IPv4 address, at a place that only that network knows.
     (first === 0x64 && second === 0xff9b) ||
+    // Translated IPv4 addresses, which stay inside of one network.
+    (words.slice(0, 4).every((word) => word === 0) && words[4] === 0xffff) ||
     words.every((word) => word === 0) ||
     (first & 0xffc0) === 0xfe80 ||
     (first & 0xff00) === 0xff00 ||
