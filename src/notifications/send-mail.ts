@@ -2,8 +2,9 @@
  * Sends a message by SMTP. Only this file uses the package `nodemailer`, which is loaded with the first message. The
  * address of the server is checked before the connection is opened, and the connection goes to the checked address.
  */
-import { lookup } from 'node:dns/promises';
+import { lookup } from 'node:dns';
 import { createRequire } from 'node:module';
+import type { LookupFunction } from 'node:net';
 import { isIP, Socket } from 'node:net';
 import type { createTransport as CreateTransport, Transporter } from 'nodemailer';
 import { QuittanceError } from '../base/error.ts';
@@ -19,16 +20,19 @@ const longestMs = 60_000;
 
 export type SendMail = (message: MailMessage, signal: AbortSignal) => Promise<SendResult>;
 
-/** Throws `config.invalid` if the package is missing: that shows at the start, not with the first message. */
-export function createSendMail(target: MailTarget): SendMail {
+/**
+ * Throws `config.invalid` if the package is missing: that shows at the start, not with the first message.
+ * `resolveName`: resolves names; default: the resolver of the system.
+ */
+export function createSendMail(target: MailTarget, resolveName: LookupFunction = lookup): SendMail {
   findNodemailer();
   return async (message, signal) => {
-    const address = await findAddress(target);
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
+    const address = await findAddress(target, resolveName, ending);
     if (typeof address !== 'string') return address;
     // The transport has no way to give up. Without its connection it does.
     const socket = new Socket();
     const giveUp = (): void => void socket.destroy(new Error('The delivery was given up.'));
-    const ending = AbortSignal.any([signal, AbortSignal.timeout(longestMs)]);
     ending.addEventListener('abort', giveUp, { once: true });
     const transport = await openTransport(target, address, socket);
     try {
@@ -45,20 +49,43 @@ export function createSendMail(target: MailTarget): SendMail {
   };
 }
 
-async function findAddress({ server, allowPrivate, name }: MailTarget): Promise<string | SendResult> {
+/** The address to connect to. All addresses of the name are checked, as for other targets. */
+async function findAddress(
+  { server, allowPrivate, name }: MailTarget,
+  resolveName: LookupFunction,
+  ending: AbortSignal,
+): Promise<string | SendResult> {
   const host = hostOf(server);
-  let address = host;
+  let addresses: readonly string[] = [host];
   try {
-    if (isIP(host) === 0) ({ address } = await lookup(host));
+    if (isIP(host) === 0) addresses = await resolveAll(host, resolveName, ending);
   } catch (error) {
     return { type: 'try_later', problem: codeOf(error) ?? 'the name was not found', afterMs: undefined };
   }
-  const isForbidden = allowPrivate ? isForbiddenAddress(address) : isPrivateAddress(address);
-  if (!isForbidden) return address;
+  const isForbidden = allowPrivate ? isForbiddenAddress : isPrivateAddress;
+  const [first] = addresses;
+  if (first !== undefined && !addresses.some(isForbidden)) return first;
   return {
     type: 'refused',
     problem: `The target "${name}" leads to an address that must not be reached. Set allowPrivate: true if that is meant.`,
   };
+}
+
+/** Rejects when the delivery is given up: a resolver may take long, and cannot be stopped. */
+function resolveAll(
+  host: string,
+  resolveName: LookupFunction,
+  ending: AbortSignal,
+): Promise<readonly string[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
+  const giveUp = (): void => reject(new Error('The delivery was given up.'));
+  ending.addEventListener('abort', giveUp, { once: true });
+  if (ending.aborted) giveUp();
+  resolveName(host, { all: true }, (error, found) => {
+    if (error !== null) reject(error);
+    else resolve(typeof found === 'string' ? [found] : found.map(({ address }) => address));
+  });
+  return promise.finally(() => ending.removeEventListener('abort', giveUp));
 }
 
 async function openTransport(

@@ -28,7 +28,7 @@ export type SenderPorts = {
 
 export function createTargetSender(target: Target, ports: SenderPorts): SendNotification {
   if (target.type === 'email') {
-    const send = createSendMail(target);
+    const send = createSendMail(target, ports.lookup);
     const domain = hostOf(target.server);
     return (notification, delivery, signal) => send(toMailMessage(notification, delivery, domain), signal);
   }
