@@ -220,6 +220,7 @@ describe('quittance migrate', () => {
       await admin.query(`CREATE DATABASE ${name}`);
       for (const setting of [
         `bytea_output = escape`,
+        `extra_float_digits = -3`,
         `search_path = ''`,
         `standard_conforming_strings = off`,
         `statement_timeout = '30s'`,
@@ -264,6 +265,28 @@ describe('quittance migrate', () => {
       });
       expect(await ledger.artifacts.read('session', 'a')).toMatchObject({ callId: text, content });
       expect(await ledger.journal.readCall('session', text)).toMatchObject({ version: 2 });
+      expect(await findProblems(ledger)).toEqual([]);
+    });
+
+    test('counts amounts exactly', async () => {
+      const ledger = closeLater(
+        await openLedger(urlIn(name, newSchema()), { spillFolder: join(folder, name) }),
+      );
+      let reserved = 0;
+      for (const amount of [0.1, 1 / 7, 2 / 3]) {
+        const sessionId = `s${amount}`;
+        expect(
+          await ledger.journal.append({
+            ...new SampleCall('c', { sessionId }).begin(),
+            reserve: [{ counter: 'usd', amount, limit: 100 }],
+          }),
+        ).toMatchObject({ status: 'appended' });
+        reserved += amount;
+      }
+      expect(await ledger.claims.readCounters(['usd'])).toEqual([{ used: 0, reserved }]);
+      expect(await findProblems(ledger)).toEqual([]);
+      await ledger.integrity.rebuild();
+      expect(await ledger.claims.readCounters(['usd'])).toEqual([{ used: 0, reserved }]);
       expect(await findProblems(ledger)).toEqual([]);
     });
 

@@ -18,6 +18,9 @@
  * would never see ours. The function then gives up with QT005, and the client lifts the base of positions: see
  * `lift-positions.ts`. A client does so with each new connection too; a pooler may change the server beneath one.
  *
+ * Totals of counters become part of the hashed text. A database may be set to shorten numbers (`extra_float_digits`), so
+ * `append_items` sets this back.
+ *
  * A plan that was made for empty tables would scan them also when they are large, until the server analyzes them. So
  * `append_v2` does not scan whole tables. Planning takes longer than appending one entry, so plans are made once. Without
  * that setting, the server makes new ones for each length of the arrays. Up to version 17, the server counts a scan that
@@ -43,7 +46,8 @@ END $$;
 CREATE OR REPLACE FUNCTION append_items(
   p_first bigint, p_sessions text[], p_calls text[], p_expected integer[], p_texts text[], p_bodies text[],
   p_salts text[], p_tools text[], p_digests text[], p_extras text[]
-) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+) RETURNS TABLE (ord integer, status text, version integer, detail text, at bigint) LANGUAGE plpgsql SET search_path FROM CURRENT
+SET extra_float_digits = 1 AS $$
 DECLARE
   i integer; p integer; x jsonb; e jsonb; v_had integer; v_text text; v_name text; v_sum jsonb; v_taken double precision;
   v_names text[]; v_sequences bigint[]; v_hashes text[]; v_positions bigint[]; v_doubts text[]; v_row record; v_totals text;

@@ -1,6 +1,7 @@
 import type { ClaimHolder, Claims, Counter } from '../../ledger/claims.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { LookUp } from '../../ledger/look-up.ts';
+import { exactNumbers } from './exact-numbers.ts';
 import { claimedDigest } from './append-result.ts';
 import type { EffectGuesses } from './effect-guesses.ts';
 import type { Key, OrdRow } from './gathered-read.ts';
@@ -55,7 +56,7 @@ export class PostgresClaims implements Claims {
   async readCounters(names: readonly string[]): Promise<readonly Counter[]> {
     if (names.length === 0) return [];
     const rows = await this.#pool.read<Counter>(
-      `SELECT coalesce(c.used, 0) AS used, coalesce(c.reserved, 0) AS reserved
+      `SELECT ${exactNumbers}, coalesce(c.used, 0) AS used, coalesce(c.reserved, 0) AS reserved
        FROM unnest($1::text[]) WITH ORDINALITY x(name, o) LEFT JOIN @counters c ON c.name = x.name ORDER BY x.o`,
       [toTextArray(names.map(toPgText))],
     );

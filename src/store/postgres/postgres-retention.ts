@@ -10,6 +10,7 @@ import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
 import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
 import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
 import { newSessionTally } from '../../ledger/session-tally.ts';
+import { exactNumbers } from './exact-numbers.ts';
 import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
@@ -193,7 +194,7 @@ async function leaveCounters(
     [session],
   );
   const rows = await query<{ name: string; used: number; reserved: number }>(
-    `SELECT name, used, reserved FROM @counters
+    `SELECT ${exactNumbers}, name, used, reserved FROM @counters
      WHERE position IN (SELECT e.position FROM @entries e WHERE e.session_id = $1) ORDER BY name FOR UPDATE`,
     [session],
   );

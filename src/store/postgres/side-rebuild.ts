@@ -7,6 +7,7 @@ import { SideFold, foldKey } from '../../ledger/side-fold.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import { createSalts } from '../files/salts.ts';
+import { exactNumbers } from './exact-numbers.ts';
 import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
@@ -114,7 +115,7 @@ async function putCounters(query: PgQuery, fold: SideFold): Promise<void> {
     [JSON.stringify(rows)],
   );
   const found = await query<{ name: string; used: number; reserved: number }>(
-    'SELECT name, used, reserved FROM @counters WHERE position IS NOT NULL ORDER BY name',
+    `SELECT ${exactNumbers}, name, used, reserved FROM @counters WHERE position IS NOT NULL ORDER BY name`,
   );
   const marks: Mark[] = [];
   const untold: CounterTotal[] = [];

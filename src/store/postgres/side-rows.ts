@@ -1,5 +1,6 @@
 /** State that is stored outside entries, a page of rows at a time. */
 import type { SideRow } from '../../ledger/side-row.ts';
+import { exactNumbers } from './exact-numbers.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText } from './pg-text.ts';
 
@@ -26,7 +27,7 @@ const tables: readonly Table[] = [
   },
   {
     // A row without an entry was made to be locked by an append that was refused.
-    select: 'SELECT name, used, reserved FROM @counters WHERE position IS NOT NULL',
+    select: `SELECT ${exactNumbers}, name, used, reserved FROM @counters WHERE position IS NOT NULL`,
     by: ['name'],
     toRow: (row) => ({
       kind: 'counter',
