@@ -33,7 +33,7 @@ import { CallInstruments } from './call-instruments.ts';
 import type { SpanMaker } from './call-span.ts';
 import { CallSpan } from './call-span.ts';
 import { createSetSpan } from './set-span.ts';
-import { UnrecordedCall } from './unrecorded-call.ts';
+import { UnrecordedCall, UnrecordedSpan } from './unrecorded-call.ts';
 
 export type OpenTelemetryOptions = {
   /** Default: the one that the SDK registered. */
@@ -162,7 +162,9 @@ function leaveOut(
     parent?.traceId === own.traceId &&
     ((parent.traceFlags | own.traceFlags) & TraceFlags.SAMPLED) === 0 &&
     from === active;
-  return new UnrecordedCall(maker, start, traceparent, from, isKnown ? undefined : span);
+  return isKnown
+    ? new UnrecordedCall(maker, start, traceparent)
+    : new UnrecordedSpan(maker, start, traceparent, span, from);
 }
 
 function readConsoleUrl(given: string | undefined): string | undefined {
