@@ -22,8 +22,8 @@ import {
 } from './summary-rows.ts';
 
 import { partOf, partSql, partStart, toMatch } from './word-table.ts';
-import type { FilterDialect, SqlCondition, SqlFilters } from '../call-filters.ts';
-import { toCallFilters } from '../call-filters.ts';
+import type { FilterDialect, SqlCondition, SqlFilters } from '../../ledger/call-filters.ts';
+import { toCallFilters } from '../../ledger/call-filters.ts';
 
 type Condition = SqlCondition<SqlValue>;
 

@@ -2,8 +2,8 @@
  * The filters of a list of calls as conditions of SQL, for both SQL stores. Each store says how it writes the few
  * conditions that differ.
  */
-import type { CallQuery } from '../ledger/call-query.ts';
-import { outcomesOf } from '../ledger/call-query.ts';
+import type { CallQuery } from './call-query.ts';
+import { outcomesOf } from './call-query.ts';
 
 /** A condition with its values; `?` stands for each of them. */
 export type SqlCondition<Value> = readonly [sql: string, ...values: Value[]];
