@@ -342,7 +342,7 @@ test('connections to a database that takes no writes are replaced, so that lease
     });
     expect(ran).toEqual([]);
     // Connections of readers are made now, and their sessions keep the setting.
-    await Promise.all(Array.from({ length: 4 }, () => ledger.queries.findSessions({})));
+    await Promise.all(Array.from({ length: 4 }, async () => ledger.queries.findSessions({})));
   } finally {
     await set('RESET default_transaction_read_only');
   }
