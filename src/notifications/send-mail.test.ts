@@ -31,20 +31,20 @@ describe('a mail server', () => {
     ['no address', [], false],
     ['a metadata service, although private addresses are allowed', ['169.254.169.254'], true],
     ['this machine and a metadata service', ['127.0.0.1', 'fd00:ec2::254'], true],
-  ])('whose name leads to %s is not reached', async (_, addresses, allowPrivate) => {
+  ])('is not reached if its name leads to %s', async (_, addresses, allowPrivate) => {
     expect(await send(resolveTo(...addresses), allowPrivate)).toMatchObject({
       type: 'refused',
       problem: expect.stringContaining('must not be reached') as string,
     });
   });
 
-  it('whose name is not found is tried later', async () => {
+  it('is tried later if its name is not found', async () => {
     const missing: LookupFunction = (_, __, callback) =>
       callback(Object.assign(new Error('No such name.'), { code: 'ENOTFOUND' }), '');
     expect(await send(missing)).toMatchObject({ type: 'try_later', problem: 'ENOTFOUND' });
   });
 
-  it('whose name is never resolved is left when the delivery ends', async () => {
+  it('is left when the delivery ends if its name is never resolved', async () => {
     const ending = new AbortController();
     const sending = send(() => undefined, false, ending.signal);
     ending.abort();

@@ -65,8 +65,10 @@ describe('createGuardedFetch', () => {
     ]);
     const ending = new AbortController();
     const waiting = guardedFetch(header, { ...post, signal: ending.signal });
+    waiting.catch(() => undefined);
     const response = await guardedFetch(body, { ...post, signal: ending.signal });
     const reading = response.text();
+    reading.catch(() => undefined);
     ending.abort(new Error('given up'));
     await expect(waiting).rejects.toThrow('given up');
     await expect(reading).rejects.toThrow(Error);

@@ -34,7 +34,7 @@ export function createSetSpan(setSpan: SetSpan, anySpan: Span): SetSpan {
   return (from, span) => new WithSpan(from, span);
 }
 
-/** The package does not export the key of the span in a context, but a context is told it. */
+/** The package does not export the key of the span in a context, but a context receives it. */
 function findSpanKey(setSpan: SetSpan, anySpan: Span): symbol | undefined {
   let found: symbol | undefined;
   const asked: Context = {

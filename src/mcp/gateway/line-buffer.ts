@@ -1,6 +1,6 @@
 /**
- * Splits the text of a pipe into messages. Each byte is looked at once, so a long line that arrives in small
- * parts costs no more than a whole one, neither time nor memory.
+ * Splits the text of a pipe into messages. Each byte is looked at once. So a long line that arrives in small parts
+ * costs no more time and memory than a whole one.
  */
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';

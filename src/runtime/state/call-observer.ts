@@ -141,7 +141,7 @@ export class CallObserver {
     }
   }
 
-  /** A promise made from the one of the body fails with it. That is no failure of the telemetry. */
+  /** A promise made from the one of the body fails with it. That is not a failure of the telemetry. */
   #ignoreAnswer(answer: unknown, value: unknown): void {
     if (!isPromiseLike(value)) this.#watch(answer);
     else if (answer instanceof Promise) forget(answer);

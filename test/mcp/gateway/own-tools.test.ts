@@ -1,4 +1,4 @@
-/** Tools of the gateway itself, beside servers that list tools of the same names. */
+/** Tools of the gateway itself, next to servers that list tools of the same names. */
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { describe, expect, it } from 'vitest';
 import { startGateway } from './start-gateway.ts';
@@ -27,7 +27,7 @@ describe('the tool that tells about a pending call', () => {
     [['check_call'], 'quittance_check_call'],
     [['quittance_check_call'], 'check_call'],
     [['check_call', 'quittance_check_call'], 'quittance_check_call'],
-  ])('beside a server with %j is %s', async (names, own) => {
+  ])('next to a server with %j is %s', async (names, own) => {
     const log: string[] = [];
     const { connect } = await startGateway([await startNamed(names)], {
       log: (_, message) => void log.push(message),
