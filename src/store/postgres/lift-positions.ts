@@ -24,7 +24,7 @@ export async function liftPositions(pool: PgPool): Promise<void> {
 const lastSql = `(SELECT coalesce(greatest((SELECT max(position) FROM @entries), (SELECT max(position) FROM @read_progress),
   (SELECT max(position) FROM @cursors)), 0) / ${placesPerTransaction} AS transaction) last`;
 /** Would a new position be below one that a reader may have passed? */
-export const isLowSql = `(SELECT position_base + pg_snapshot_xmax(pg_current_snapshot())::text::bigint <= last.transaction
+export const isLowSql: string = `(SELECT position_base + pg_snapshot_xmax(pg_current_snapshot())::text::bigint <= last.transaction
   FROM @ledger, ${lastSql})`;
 const liftSql = `UPDATE @ledger SET position_base = last.transaction + 1 - pg_current_xact_id()::text::bigint
   FROM ${lastSql} WHERE position_base + pg_current_xact_id()::text::bigint <= last.transaction`;

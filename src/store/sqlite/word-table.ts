@@ -23,7 +23,7 @@ const partSize = 65_536;
 export const partOf = (position: number): number => Math.floor(position / partSize);
 
 /** The part of a position, in SQL. */
-export const partSql = `(position / ${partSize})`;
+export const partSql: string = `(position / ${partSize})`;
 
 /** The first position of a part. */
 export const partStart = (part: number): number => part * partSize;
