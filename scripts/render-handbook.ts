@@ -91,6 +91,7 @@ ${lists.join('\n\n')}
 
 /** Pages for people who change Quittance itself. */
 const notPacked: Readonly<Record<string, string>> = {
+  'adapter-matrix.md': ' Not in the package: it lists the tests of the repository.',
   'ledger-internals.md': ' Not in the package: it explains the code of the repository.',
   'postgres-internals.md': ' Not in the package: it explains the code of the repository.',
 };

@@ -102,3 +102,58 @@ rules:
   const { out: dead } = await run(['log', '--ledger', path, '--undelivered', '--json']);
   expect(JSON.parse(dead)).toMatchObject({ what: 'undelivered', callId: 'b', problem: 'status 410' });
 });
+
+it('resend delivers what a repaired target refused, once, under the same id', async () => {
+  const path = join(folder, 'resend.db');
+  const ledger = await openLedger(path);
+  const pay = defineTool({ name: 'pay', mode: 'local', run: () => 1 });
+  const runtime = createRuntime({ tools: [pay], ledger });
+  const settings = readNotifications(
+    `apiVersion: quittance/v1
+kind: Notifications
+targets:
+  ops: { type: slack, url: '${receiver.url}', allowPrivate: true }
+  audit: { type: webhook, url: '${receiver.url}', secret: ${Buffer.alloc(32, 1).toString('base64')}, allowPrivate: true }
+rules:
+  - { on: [held], tell: [ops, audit] }`,
+    'n.yaml',
+    () => undefined,
+  );
+  const notifications = startNotifications({ runtime, settings });
+  const records = async (what: string) =>
+    (await runtime.events.list({ sessionId: 's' })).filter(
+      ({ type }) => (type as string) === `notification.${what}`,
+    );
+  receiver.answerWith(410, 410);
+  void runtime
+    .turn({ sessionId: 's' })
+    .call({ id: 'a', name: 'pay', arguments: {} })
+    .catch(() => undefined);
+  await eventually(async () => expect(await records('undelivered')).toHaveLength(2));
+  const ids = receiver.received.slice(-2).map(({ headers }) => headers['webhook-id']);
+  const asked = await run(['resend', '--ledger', path, '--target', 'audit', '--by', 'ada']);
+  expect(asked).toMatchObject({ code: 0, out: 'audit  s/a\n' });
+  expect(asked.err).toContain('Asked for 1 message again.');
+  await eventually(async () => expect(await records('sent')).toHaveLength(1));
+  const [again] = receiver.received.slice(-1);
+  expect(again?.headers['webhook-id']).toBe(ids.find((id) => id !== undefined));
+  expect(Number(again?.headers['quittance-delivery'])).toBeGreaterThan(1);
+  const requests = (await runtime.events.list({ sessionId: 's' })).filter(
+    ({ type }) => type === 'retry.requested',
+  );
+  expect(requests).toMatchObject([{ by: 'ada', behavior: 'notifications.audit', attempt: 2 }]);
+  // A message that was sent is not asked for again.
+  expect((await run(['resend', '--ledger', path, '--target', 'audit'])).err).toContain(
+    'Nothing was asked for.',
+  );
+  receiver.answerWith(410);
+  expect((await run(['resend', '--ledger', path])).out).toBe('ops  s/a\n');
+  await eventually(async () => expect(await records('undelivered')).toHaveLength(3));
+  expect(JSON.parse((await run(['resend', '--ledger', path, '--json'])).out)).toMatchObject({
+    target: 'ops',
+  });
+  await eventually(async () => expect(await records('sent')).toHaveLength(2));
+  await notifications.close();
+  await runtime.close();
+  await ledger.close();
+});

@@ -12,7 +12,7 @@ type RetryData = {
   attempt: number;
   /** Not before this time, by the ledger's clock. Undefined: at once. */
   notBefore: number | undefined;
-  /** The behavior that requests it. */
+  /** The behavior or the person that requests it. */
   by: string;
   /** The behavior that gets the event again. Undefined if the call is retried. */
   behavior: string | undefined;

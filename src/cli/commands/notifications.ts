@@ -3,6 +3,7 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import { readStored } from '../../ledger/feed.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { resendUndelivered } from '../../notifications/resend-undelivered.ts';
 import { createTargetSender } from '../../notifications/target-sender.ts';
 import { readAllEntries } from '../../replay/read-all-entries.ts';
 import { timesOf } from '../call-query.ts';
@@ -19,29 +20,36 @@ const lines = [
   'quittance notifications check notifications.yaml',
   'quittance notifications send notifications.yaml TARGET',
   'quittance notifications log --undelivered',
+  'quittance notifications resend --target TARGET',
 ];
 
 export const notificationsCommand: CliCommand = {
   name: 'notifications',
-  summary: 'Check a notifications file, send a test message, list deliveries',
-  takes: '<check FILE | send FILE TARGET | log>',
-  words: ['check', 'send', 'log'],
+  summary: 'Check a notifications file, list deliveries, send messages again',
+  takes: '<check FILE|send FILE TARGET|log|resend>',
+  words: ['check', 'send', 'log', 'resend'],
   most: 3,
   about: [
     'check reads the file and lists its targets. Variables such as ${SLACK_URL} come from the environment. send sends a test message to one target.',
     'log lists the deliveries that the ledger records: sent, skipped or undelivered. A message is skipped if its question was answered before.',
-    '`quittance serve --notifications FILE` sends the messages.',
+    'resend asks for undelivered messages again, for example after a wrong address was corrected. The request is recorded. `quittance serve --notifications FILE`, which sends all messages, delivers them under their old ids. Messages about answered questions are skipped.',
   ],
   options: {
     undelivered: { help: 'log: only messages that a target did not take' },
-    since: { value: 'TIME', help: 'log: not before this time, e.g. 2h or 2026-01-31' },
-    until: { value: 'TIME', help: 'log: not after this time' },
+    target: { value: 'NAME', help: 'resend: only messages of this target' },
+    since: { value: 'TIME', help: 'log, resend: not before this time, e.g. 2h or 2026-01-31' },
+    until: { value: 'TIME', help: 'log, resend: not after this time' },
+    by: { value: 'NAME', help: 'resend: name recorded with the request; default: the user of the system' },
     json: jsonOption,
   },
   examples: lines.map((line, index) => [
     line,
-    ['read the file and show its targets', 'send a test message', 'messages that did not arrive'][index] ??
-      '',
+    [
+      'read the file and show its targets',
+      'send a test message',
+      'messages that did not arrive',
+      'send those of one target again',
+    ][index] ?? '',
   ]),
   run(given, context) {
     const [action = '', path, target] = given.args;
@@ -52,9 +60,11 @@ export const notificationsCommand: CliCommand = {
         return send(path, target, context);
       case 'log':
         return context.withLedger(given, (ledger) => log(ledger, given, context));
+      case 'resend':
+        return context.withLedger(given, (ledger) => resend(ledger, given, context), 'write');
       default:
         throw new UsageError(
-          `Expected check, send or log; found ${action === '' ? 'nothing' : JSON.stringify(action)}.`,
+          `Expected check, send, log or resend; found ${action === '' ? 'nothing' : JSON.stringify(action)}.`,
           lines,
         );
     }
@@ -141,6 +151,29 @@ async function log(ledger: Ledger, given: Given, context: Context): Promise<Exit
       await printDelivery(event, given, context);
     }
   }
+  return exitCodes.good;
+}
+
+async function resend(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER } = timesOf(given, context.now());
+  const asked = await resendUndelivered(ledger, {
+    target: given.text('target'),
+    since,
+    until,
+    by: given.text('by') ?? context.userName,
+    signal: context.signal,
+  });
+  for (const { id, target, sessionId, callId } of asked)
+    await context.out.print(
+      given.has('json')
+        ? safeJson({ id, target, sessionId, callId })
+        : [target, `${sessionId}/${callId ?? ''}`].map(terminalText).join('  '),
+    );
+  if (asked.length === 0) await context.err.say('No message is undelivered. Nothing was asked for.');
+  else
+    await context.err.say(
+      `Asked for ${asked.length === 1 ? '1 message' : `${asked.length} messages`} again. \`quittance serve --notifications FILE\` delivers them.`,
+    );
   return exitCodes.good;
 }
 
