@@ -7,8 +7,8 @@ export type PackedPackage = {
   readonly files: readonly { readonly path: string; readonly size: number }[];
 };
 
-/** 1.25 and four MiB. */
-export const packageBudget = { packed: 1_310_720, unpacked: 4_194_304 } as const;
+/** 1.375 and four MiB. */
+export const packageBudget = { packed: 1_441_792, unpacked: 4_194_304 } as const;
 
 /** Files that every package must contain. Without them it was packed before it was built. */
 const wanted: readonly string[] = [

@@ -26,9 +26,9 @@ test('a package within its budget may be published', () => {
   expect(findWeightProblems(holding())).toEqual([]);
 });
 
-test('the budget is 1.25 MiB packed and 4 MiB unpacked', () => {
-  expect(findWeightProblems({ ...holding(), size: 1_310_720 })).toEqual([
-    'It is 1310720 bytes packed, and must stay under 1310720. Ship less: `npm run measure:package` lists the heaviest parts.',
+test('the budget is 1.375 MiB packed and 4 MiB unpacked', () => {
+  expect(findWeightProblems({ ...holding(), size: 1_441_792 })).toEqual([
+    'It is 1441792 bytes packed, and must stay under 1441792. Ship less: `npm run measure:package` lists the heaviest parts.',
   ]);
   expect(findWeightProblems({ ...holding(), unpackedSize: 4_194_304 })).toHaveLength(1);
 });
