@@ -106,16 +106,9 @@ async function lastAttempt(
   eventId: string,
 ): Promise<number> {
   const attempts = (await ledger.journal.readSession(sessionId)).flatMap((event) => {
-    switch (event.type) {
-      case 'behavior.failed':
-        return event.behavior === behavior && event.triggeringEventId === eventId ? [event.attempt] : [];
-      case 'retry.requested':
-        return 'behavior' in event && event.behavior === behavior && event.forEvent === eventId
-          ? [event.attempt]
-          : [];
-      default:
-        return [];
-    }
+    if (!('behavior' in event) || event.behavior !== behavior) return [];
+    const forEvent = event.type === 'retry.requested' ? event.forEvent : event.triggeringEventId;
+    return forEvent === eventId ? [event.attempt] : [];
   });
   return Math.max(1, ...attempts);
 }

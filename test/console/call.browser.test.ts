@@ -246,6 +246,8 @@ test('an unresolved call links to its resolution form', async () => {
     expect(await page.getByRole('link', { name: 'Resolve it' }).getAttribute('href')).toBe(
       '/reconcile/ticket-42/call_unsure',
     );
+    // One notice says it once.
+    expect(await page.locator('.notice').count()).toBe(1);
   });
 });
 

@@ -166,7 +166,7 @@ test('a page whose read failed reads again by itself', async () => {
   const call = await doubt();
   const { page, goTo } = await stage.visit({ as: 'approver' });
   await goTo(`/calls/${encodeURIComponent(call.sessionId)}/${encodeURIComponent(call.callId)}`);
-  await page.getByRole('heading', { name: 'Unresolved', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Resolve it' }).waitFor();
   // The call page reads only when the ledger grows. That read fails, and the ledger does not grow again.
   let failed = 0;
   await page.route('**/v1/sessions/**', (route) => (failed++ === 0 ? route.abort() : route.fallback()));

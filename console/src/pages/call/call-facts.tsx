@@ -67,7 +67,11 @@ export function CallFacts({
     ['Attempts', call.attempt === 0 ? 'not executed' : call.attempt],
     ['Cost', summary.costMicros > 0 && <Cost key="cost" micros={summary.costMicros} />],
     ['Approvals', approvals === '' ? undefined : <ForeignText key="approvals" text={approvals} />],
-    ['Decided by', decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />],
+    // A held call is not decided yet: a rule holds it.
+    [
+      call.status === 'held' ? 'Held by' : 'Decided by',
+      decidedBy && <ForeignText key="by" text={describeDecider(decidedBy)} />,
+    ],
     [
       'Grant',
       call.grantId && (

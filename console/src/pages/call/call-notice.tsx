@@ -20,6 +20,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
   const { confirmation, resolution, undone } = call;
   const { code, message } = summary;
   const reason = isReason(code) ? reasonTable[code] : undefined;
+  const hasEnded = code !== undefined && call.status === 'settled';
   return (
     <>
       {call.status === 'held' && confirmation !== undefined && (
@@ -36,7 +37,7 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
           </p>
         </Notice>
       )}
-      {code !== undefined && call.status === 'settled' && (
+      {hasEnded && (
         <Notice tone={describeOutcome(summary).tone} title={reason?.title ?? code}>
           {message !== undefined && (
             <p>
@@ -48,19 +49,17 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
               Rule <RuleLink ruleId={call.decidedBy.name} policyVersion={call.policyVersion} />
             </p>
           )}
-          {reason !== undefined && (
+          {summary.unresolved && <ResolveLink call={call} />}
+          {!summary.unresolved && reason !== undefined && (
             <p className="muted">
               <Prose text={reason.whatToDo} />
             </p>
           )}
         </Notice>
       )}
-      {summary.unresolved && (
+      {summary.unresolved && !hasEnded && (
         <Notice tone="unsure" title="Unresolved">
-          <p>
-            <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Resolve it</Link> once you know
-            whether the call took effect.
-          </p>
+          <ResolveLink call={call} />
         </Notice>
       )}
       {resolution !== undefined && (
@@ -91,6 +90,13 @@ export function CallNotice({ detail: { call, summary } }: { readonly detail: Cal
     </>
   );
 }
+
+const ResolveLink = ({ call }: { readonly call: CallDetail['call'] }): ReactNode => (
+  <p>
+    <Link to={addressOf(['reconcile', call.sessionId, call.callId])}>Resolve it</Link> once you know whether
+    the call took effect.
+  </p>
+);
 
 const isReason = (code: string | undefined): code is ReasonCode =>
   code !== undefined && Object.hasOwn(reasonTable, code);
