@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createGuardedFetch } from './guarded-fetch.ts';
 
 const guardedFetch = createGuardedFetch({
@@ -36,6 +36,22 @@ describe('createGuardedFetch', () => {
   ])('rejects an answer with %s', async (_, answer) => {
     const url = await answerWith(answer);
     await expect(guardedFetch(url, post)).rejects.toThrow(Error);
+  });
+
+  it.each(['999', '000'])('rejects the status %s even if a program replaced Response', async (status) => {
+    const url = await answerWith(`HTTP/1.1 ${status} Odd\r\ncontent-length: 0\r\n\r\n`);
+    const Strict = Response;
+    class Lax extends Strict {
+      constructor(body?: ConstructorParameters<typeof Strict>[0]) {
+        super(body, { status: 200 });
+      }
+    }
+    vi.stubGlobal('Response', Lax);
+    try {
+      await expect(guardedFetch(url, post)).rejects.toThrow(`status ${Number(status)}`);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it.each([

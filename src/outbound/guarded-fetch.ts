@@ -111,7 +111,9 @@ function toResponse(incoming: IncomingMessage, request: Request): Response {
   for (let index = 0; index < incoming.rawHeaders.length; index += 2)
     headers.append(incoming.rawHeaders[index] ?? '', incoming.rawHeaders[index + 1] ?? '');
   const { statusCode = 502, statusMessage = '' } = incoming;
-  const isEmpty = [101, 103, 204, 205, 304].includes(statusCode) || request.method === 'HEAD';
+  // Some programs replace the global class by one that takes any status, and 0 for 200.
+  if (statusCode < 200 || statusCode > 599) throw new RangeError('not a status of a web response');
+  const isEmpty = [204, 205, 304].includes(statusCode) || request.method === 'HEAD';
   const statusText = /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : '';
   const init = { status: statusCode, statusText, headers };
   const response = isEmpty

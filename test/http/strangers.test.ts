@@ -76,7 +76,7 @@ test('a server answers under its configured names', async () => {
   const names = { publicUrl: 'https://Quittance.example.org/', allowHosts: ['10.0.0.5:8080', '[fe80::1]'] };
   app = await startServer(names);
   const statusAs = async (host: string): Promise<number> =>
-    (await app?.server.fetch(new Request('http://x/healthz', { headers: { host } })))?.status ?? 0;
+    (await app?.server.fetch(new Request('http://x/login', { headers: { host } })))?.status ?? 0;
   for (const host of ['quittance.example.org', '10.0.0.5:8080', '[fe80::1]', `127.0.0.1:${app.server.port}`])
     expect([host, await statusAs(host)]).toEqual([host, 200]);
   expect(await statusAs('10.0.0.5')).toBe(421);
