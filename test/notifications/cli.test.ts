@@ -64,8 +64,8 @@ it('send sends a test message, and says what the target answered', async () => {
   expect(err).toContain('ops did not take the message: status 404');
 });
 
-it('log lists deliveries, and with --undelivered only what did not arrive', async () => {
-  const path = join(folder, 'ledger.db');
+/** A runtime on a ledger of its own. These targets are notified of its held calls. */
+async function startTelling(path: string, targets: Readonly<Record<string, string>>) {
   const ledger = await openLedger(path);
   const pay = defineTool({ name: 'pay', mode: 'local', run: () => 1 });
   const runtime = createRuntime({ tools: [pay], ledger });
@@ -73,13 +73,26 @@ it('log lists deliveries, and with --undelivered only what did not arrive', asyn
     `apiVersion: quittance/v1
 kind: Notifications
 targets:
-  ops: { type: slack, url: '${receiver.url}', allowPrivate: true }
+${Object.entries(targets)
+  .map(([name, fields]) => `  ${name}: { ${fields}, url: '${receiver.url}', allowPrivate: true }`)
+  .join('\n')}
 rules:
-  - { on: [held], tell: [ops] }`,
+  - { on: [held], tell: [${Object.keys(targets).join(', ')}] }`,
     'n.yaml',
     () => undefined,
   );
   const notifications = startNotifications({ runtime, settings });
+  const close = async (): Promise<void> => {
+    await notifications.close();
+    await runtime.close();
+    await ledger.close();
+  };
+  return { runtime, close };
+}
+
+it('log lists deliveries, and with --undelivered only what did not arrive', async () => {
+  const path = join(folder, 'ledger.db');
+  const { runtime, close } = await startTelling(path, { ops: 'type: slack' });
   receiver.answerWith(200, 410);
   const turn = runtime.turn({ sessionId: 's' });
   for (const id of ['a', 'b']) {
@@ -92,9 +105,7 @@ rules:
       'notification.undelivered',
     ),
   );
-  await notifications.close();
-  await runtime.close();
-  await ledger.close();
+  await close();
   const { out } = await run(['log', '--ledger', path]);
   expect(out).toMatch(
     /sent {2}ops {2}held {2}s\/a {2}status 200\n.*undelivered {2}ops {2}held {2}s\/b {2}status 410\n$/,
@@ -105,21 +116,9 @@ rules:
 
 it('resend delivers what a repaired target refused, once, under the same id', async () => {
   const path = join(folder, 'resend.db');
-  const ledger = await openLedger(path);
-  const pay = defineTool({ name: 'pay', mode: 'local', run: () => 1 });
-  const runtime = createRuntime({ tools: [pay], ledger });
-  const settings = readNotifications(
-    `apiVersion: quittance/v1
-kind: Notifications
-targets:
-  ops: { type: slack, url: '${receiver.url}', allowPrivate: true }
-  audit: { type: webhook, url: '${receiver.url}', secret: ${Buffer.alloc(32, 1).toString('base64')}, allowPrivate: true }
-rules:
-  - { on: [held], tell: [ops, audit] }`,
-    'n.yaml',
-    () => undefined,
-  );
-  const notifications = startNotifications({ runtime, settings });
+  const secret = Buffer.alloc(32, 1).toString('base64');
+  const targets = { ops: 'type: slack', audit: `type: webhook, secret: ${secret}` };
+  const { runtime, close } = await startTelling(path, targets);
   const records = async (what: string) =>
     (await runtime.events.list({ sessionId: 's' })).filter(
       ({ type }) => (type as string) === `notification.${what}`,
@@ -153,7 +152,5 @@ rules:
     target: 'ops',
   });
   await eventually(async () => expect(await records('sent')).toHaveLength(2));
-  await notifications.close();
-  await runtime.close();
-  await ledger.close();
+  await close();
 });

@@ -8,8 +8,8 @@
  * settings.
  *
  * Leases are renewed through a connection that nothing else uses: the direct one, or else one of its own. Slow reads must
- * not delay them. If it does not answer in time, the renewal goes through the pool. A new connection is made beside the
- * renewals, which do not wait for it.
+ * not delay them. If that connection does not answer in time, the renewal goes through the pool. The owner replaces a
+ * lost connection in the background, and renewals do not wait for the new one.
  *
  * An owner that others took for gone is fenced by the versions of its calls. An append that names an old version is
  * refused. The result of such a call is stored as late.
