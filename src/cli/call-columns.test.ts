@@ -36,6 +36,11 @@ const calls: readonly CallSummary[] = [
     outcome: undefined,
     elapsedMs: undefined,
     sessionId: '退款-7',
+    args: {
+      order: 'A-1001',
+      cents: 1200,
+      note: 'a note that goes on until the end of the column and further',
+    },
   }),
   summary({
     callId: 'call_7\u001b[2J',
@@ -44,6 +49,7 @@ const calls: readonly CallSummary[] = [
     code: 'confirmation.rejected',
     message: 'Ada said no: not on a Sunday.',
     mode: 'destructive',
+    args: { to: 'shop\u001b[2J', token: '[secret]' },
   }),
   summary({
     requestedAt: now - 90_000_000,
@@ -66,26 +72,26 @@ const draw = (width: number): string => {
 test('a table of calls in 80, 100 and 140 columns', () => {
   expect(draw(80)).toMatchInlineSnapshot(`
     "
-    AGE     CALL            TOOL             STATUS            TOOK  WHY
-    now     toolu_01A09q9…  refund           running
-    3 min   call_7\\u001b[…  delete_everyth…  denied           12 ms  confirmation.r…
-    25 h    toolu_01A09q9…  refund           timed out ?  5 min 0 s  tool.timeout
+    AGE     CALL            TOOL          STATUS       WHY             ARGUMENTS
+    now     toolu_01A09q9…  refund        running                      order: A-100…
+    3 min   call_7\\u001b[…  delete_ever…  denied       confirmation.…  to: shop\\u00…
+    25 h    toolu_01A09q9…  refund        timed out ?  tool.timeout
     "
   `);
   expect(draw(100)).toMatchInlineSnapshot(`
     "
-    AGE     CALL               TOOL                STATUS            TOOK  WHY                 SESSION
-    now     toolu_01A09q90qw…  refund              running                                     退款-7
-    3 min   call_7\\u001b[2J    delete_everything…  denied           12 ms  confirmation.reje…  ticket-42
-    25 h    toolu_01A09q90qw…  refund              timed out ?  5 min 0 s  tool.timeout        ticket-42
+    AGE     CALL             TOOL             STATUS            TOOK  WHY               ARGUMENTS
+    now     toolu_01A09q90…  refund           running                                   order: A-1001, …
+    3 min   call_7\\u001b[2J  delete_everyth…  denied           12 ms  confirmation.re…  to: shop\\u001b[…
+    25 h    toolu_01A09q90…  refund           timed out ?  5 min 0 s  tool.timeout
     "
   `);
   expect(draw(140)).toMatchInlineSnapshot(`
     "
-    AGE     CALL                 TOOL                 STATUS            TOOK  WHY                   SESSION    MODE         MESSAGE
-    now     toolu_01A09q90qw90…  refund               running                                       退款-7     external
-    3 min   call_7\\u001b[2J      delete_everything_…  denied           12 ms  confirmation.reject…  ticket-42  destructive  Ada said no: not on…
-    25 h    toolu_01A09q90qw90…  refund               timed out ?  5 min 0 s  tool.timeout          ticket-42  external     Tool "refund" did n…
+    AGE     CALL            TOOL            STATUS            TOOK  WHY             SESSION    MODE         ARGUMENTS       MESSAGE
+    now     toolu_01A09q9…  refund          running                                 退款-7     external     order: A-1001…
+    3 min   call_7\\u001b[…  delete_everyt…  denied           12 ms  confirmation.…  ticket-42  destructive  to: shop\\u001…  Ada said no: not on…
+    25 h    toolu_01A09q9…  refund          timed out ?  5 min 0 s  tool.timeout    ticket-42  external                     Tool "refund" did n…
     "
   `);
 });
@@ -93,4 +99,14 @@ test('a table of calls in 80, 100 and 140 columns', () => {
 test('is complete without a width limit, and survives the narrowest one', () => {
   expect(draw(Number.POSITIVE_INFINITY)).toContain('it was stopped after 300000 ms.');
   expect(draw(52)).toContain('denied');
+});
+
+test('ids that begin alike are cut no further than they differ', () => {
+  const alike = ['call_890ae9eb1x', 'call_890ae9eb1y', 'call_890ae9eb2'].map((callId) => summary({ callId }));
+  for (const width of [44, 80, 120]) {
+    const rows = alike.map((call) => callRow(call, now));
+    const lines = rows.map(layOutTable(callColumns, rows, width, (_, text) => text).line);
+    expect(lines.map((line) => line.split(/  +/)[1])).toEqual(alike.map(({ callId }) => callId));
+    for (const line of lines) expect(textWidth(line)).toBeLessThanOrEqual(width);
+  }
 });

@@ -2,22 +2,28 @@
 import type { JsonObject } from '../base/json.ts';
 import type { CallSummary, SessionSummary } from '../ledger/call-query.ts';
 import { colorOf, standing } from './outcome-query.ts';
+import { summarizeArguments } from '../view/summarize-arguments.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 import type { Column, Row } from './table.ts';
+import { trim } from './text-width.ts';
 import { age, duration, localTimeText } from './time-text.ts';
 import { toJsonWithTimes } from './to-json.ts';
 
 export const callColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
-  { title: 'CALL', min: 14 },
+  { title: 'CALL', min: 14, isId: true },
   { title: 'TOOL', min: 12 },
   { title: 'STATUS', usual: 8 },
-  { title: 'TOOK', align: 'right', usual: 6, optional: 1 },
-  { title: 'WHY', min: 14, optional: 2 },
-  { title: 'SESSION', min: 12, optional: 3 },
-  { title: 'MODE', optional: 5 },
-  { title: 'MESSAGE', min: 20, optional: 4 },
+  { title: 'TOOK', align: 'right', usual: 6, optional: 3 },
+  { title: 'WHY', min: 14, optional: 1 },
+  { title: 'SESSION', min: 12, optional: 4 },
+  { title: 'MODE', optional: 6 },
+  { title: 'ARGUMENTS', min: 13, optional: 2 },
+  { title: 'MESSAGE', min: 20, optional: 5 },
 ];
+
+/** Width of the arguments on a wide page. `quittance show` has all of them. */
+const longestArguments = 60;
 
 export function callRow(call: CallSummary, now: number): Row {
   const word = standing(call);
@@ -30,6 +36,7 @@ export function callRow(call: CallSummary, now: number): Row {
     terminalText(call.code ?? ''),
     terminalId(call.sessionId),
     call.mode,
+    trim(terminalText(summarizeArguments(call.args)), longestArguments),
     { text: terminalText(call.message ?? ''), style: 'dim' },
   ];
 }
@@ -54,6 +61,7 @@ export const usualRow: Row = [
   'confirmation.rejected',
   'a session of twenty.',
   'safe_write',
+  'order: A-1001, cents: 1200',
   'A sentence of about forty letters or so.',
 ];
 
@@ -62,7 +70,7 @@ export const callToJson = (call: CallSummary): JsonObject =>
 
 export const sessionColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
-  { title: 'SESSION', min: 20 },
+  { title: 'SESSION', min: 20, isId: true },
   { title: 'CALLS', align: 'right', usual: 6 },
   { title: 'OPEN', align: 'right' },
   { title: 'FAILED', align: 'right' },

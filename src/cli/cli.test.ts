@@ -39,7 +39,8 @@ describe('calls', () => {
     const lines = out.trimEnd().split('\n');
     expect(lines).toHaveLength(12);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
-    for (const word of ['AGE', 'CALL', 'TOOL', 'STATUS', 'TOOK', 'WHY']) expect(lines[0]).toContain(word);
+    for (const word of ['AGE', 'CALL', 'TOOL', 'STATUS', 'WHY', 'ARGUMENTS'])
+      expect(lines[0]).toContain(word);
     expect(out).toContain('call_timeout');
     expectHarmless(out);
   });

@@ -11,7 +11,7 @@ export type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: Hand
 
 export const handoffColumns: readonly Column[] = [
   { title: 'AGE', usual: 6 },
-  { title: 'CALL', min: 14 },
+  { title: 'CALL', min: 14, isId: true },
   { title: 'TOOL', min: 12 },
   { title: 'STATUS', usual: 7 },
   { title: 'WORKER', min: 8 },

@@ -23,6 +23,7 @@ export const callsCommand: CliCommand = {
   summary: 'List calls, newest first',
   about: [
     'A call must match all given filters. STATUS is the outcome of a call, or its current state while it has none. A "?" behind it means that its effect is unknown (see: quittance reconcile).',
+    'ARGUMENTS shows the first arguments as stored, so secrets stay hidden; quittance show has all of them. A narrow terminal cuts and drops columns, a pipe gets all of them.',
     'With --follow the list continues with new calls, made by any process, until Ctrl-C.',
   ],
   options: {

@@ -46,7 +46,7 @@ export const cassetteShowCommand: CliCommand = {
 };
 
 const columns = [
-  { title: 'CALL', min: 8 },
+  { title: 'CALL', min: 8, isId: true },
   { title: 'TURN', align: 'right' },
   { title: 'TOOL', min: 8 },
   { title: 'OUTCOME' },

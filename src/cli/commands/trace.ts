@@ -51,7 +51,13 @@ async function findRoots(ledger: Ledger, given: Given, context: Context): Promis
     for (const sessionId of sessionIds) events.push(...(await ledger.journal.readSession(sessionId)));
     return buildTrace(events);
   }
-  const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'trace');
+  const { sessionId, callId } = await findCall(
+    ledger,
+    typed,
+    given.text('session'),
+    'trace',
+    given.has('session') ? undefined : { what: 'session', list: 'quittance sessions' },
+  );
   const call = findNode(buildTrace(await ledger.journal.readSession(sessionId)), callId);
   return call === undefined ? [] : [call];
 }

@@ -17,7 +17,7 @@ import { useShortcuts } from '../../ui/use-shortcuts.ts';
 import { rowKey } from './call-list.ts';
 import { describeDecision } from './describe-decision.ts';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
-import { summarizeArguments } from './summarize-arguments.ts';
+import { summarizeArguments } from '../../../../src/view/summarize-arguments.ts';
 import type { RowChange } from './use-row-changes.ts';
 import { useRowChanges } from './use-row-changes.ts';
 

@@ -10,7 +10,7 @@ import { FewLines } from '../../ui/few-lines.tsx';
 import { Link } from '../../ui/link.tsx';
 import { OutcomeBadge } from '../../ui/outcome-badge.tsx';
 import { Age } from '../../ui/time.tsx';
-import { summarizeArguments } from '../calls/summarize-arguments.ts';
+import { summarizeArguments } from '../../../../src/view/summarize-arguments.ts';
 import { ForeignId } from '../../ui/foreign-text.tsx';
 
 const shownCalls = 6;

@@ -1,6 +1,6 @@
 /** The arguments of a call on one line: `order: A-1001, cents: 1200`. */
-import type { JsonValue } from '../../../../src/base/json.ts';
-import type { CallSummary } from '../../../../src/ledger/call-query.ts';
+import type { JsonValue } from '../base/json.ts';
+import type { CallSummary } from '../ledger/call-query.ts';
 
 const mostChars = 160;
 
