@@ -102,7 +102,14 @@ test('is complete without a width limit, and survives the narrowest one', () => 
 });
 
 test('ids that begin alike are cut no further than they differ', () => {
-  const alike = ['call_890ae9eb1x', 'call_890ae9eb1y', 'call_890ae9eb2'].map((callId) => summary({ callId }));
+  const alike = ['call_890ae9eb1x', 'call_890ae9eb1y', 'call_890ae9eb2'].map((callId) =>
+    summary({
+      callId,
+      toolName: 'get_exchange_rate',
+      code: 'tool.network_error',
+      message: 'The bank did not answer.',
+    }),
+  );
   for (const width of [44, 80, 120]) {
     const rows = alike.map((call) => callRow(call, now));
     const lines = rows.map(layOutTable(callColumns, rows, width, (_, text) => text).line);
