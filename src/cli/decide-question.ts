@@ -34,7 +34,7 @@ import { UsageError } from './usage-error.ts';
 export const decisionOptions: Options = {
   by: { value: 'NAME', help: 'Name of the person who decides; not with --server' },
   server: serverOption,
-  reason: { value: 'TEXT', help: 'Why' },
+  reason: { value: 'TEXT', help: 'Reason, optional' },
   digest: {
     value: 'DIGEST',
     help: 'Digest of the arguments you reviewed: all of it, or at least 12 characters. Required to approve without a terminal',

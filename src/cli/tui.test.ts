@@ -9,6 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { runProgram } from './program.ts';
+import { runTui } from './tui/run-tui.ts';
 
 /** A terminal of 80 columns and 24 rows. It remembers everything that was written. */
 class Screen extends Writable {
@@ -124,6 +125,31 @@ test('the inbox shows the risk in the words of the console, and the reason befor
   expect(row).toMatch(/ high +delete_files +"delete_files" is a destructive tool\. /);
   await press('q');
   expect(await code).toBe(0);
+});
+
+test('draws nothing after the terminal was restored, even if the ledger answers late', async () => {
+  const [screen, keyboard] = [new Screen(), new Keyboard()];
+  const answer = Promise.withResolvers<void>();
+  const queries: Ledger['queries'] = Object.create(ledger.queries, {
+    findCalls: { value: () => answer.promise.then(() => ledger.queries.findCalls({})) },
+  });
+  const ended = runTui({
+    ledger: Object.create(ledger, { queries: { value: queries } }),
+    input: keyboard,
+    output: screen,
+    env: {},
+    signal: new AbortController().signal,
+    by: undefined,
+    identity: { kind: 'os_user', user: 'ada' },
+  });
+  keyboard.write('\u0003');
+  await expect.poll(() => keyboard.listenerCount('data')).toBe(1);
+  await new Promise(setImmediate);
+  screen.emit('resize');
+  answer.resolve();
+  await ended;
+  await new Promise(setImmediate);
+  expect(screen.written).toBe('\u001b[?1049h\u001b[?25l\u001b[?25h\u001b[?1049l');
 });
 
 describe('quittance tui', () => {

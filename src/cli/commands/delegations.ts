@@ -39,7 +39,7 @@ export const delegationsCommand: CliCommand = {
     by: { value: 'NAME', help: 'Your name' },
     for: { value: 'SPAN', help: 'Duration: 6h, 7d; at most 90d' },
     until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
-    reason: { value: 'TEXT', help: 'Why' },
+    reason: { value: 'TEXT', help: 'Reason, optional' },
     all: { help: 'Also list delegations that have ended' },
     json: jsonOption,
   },

@@ -42,7 +42,7 @@ export const grantsCommand: CliCommand = {
     for: { value: 'SPAN', help: 'Duration: 15m, 6h, 7d' },
     until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
     uses: { value: 'N', help: 'Number of calls it approves' },
-    reason: { value: 'TEXT', help: 'Why' },
+    reason: { value: 'TEXT', help: 'Reason, optional' },
     all: { help: 'Also list grants that have ended' },
     json: jsonOption,
   },

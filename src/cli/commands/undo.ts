@@ -38,7 +38,7 @@ export const undoCommand: CliCommand = {
     runtime: { value: 'FILE', help: 'Module whose default export creates the runtime', file: true },
     server: serverOption,
     by: { value: 'NAME', help: 'Name of the person who undoes it; not with --server' },
-    reason: { value: 'TEXT', help: 'Why' },
+    reason: { value: 'TEXT', help: 'Reason, optional' },
     force: { help: 'Undo even if later calls changed the same resources' },
     session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },
     yes: { help: 'Do not ask' },

@@ -46,6 +46,8 @@ export async function runTui(options: TuiOptions): Promise<void> {
     rows: Math.max(8, output.rows ?? 24),
   });
   const draw = (): void => {
+    // Work that was queued before the end may run after the terminal was restored.
+    if (done.aborted) return;
     const [screen, now] = [screenOf(), ledger.now()];
     state = noteRead(state, screen, now);
     const text = drawTui(state, screen, now, options.by)
