@@ -67,10 +67,6 @@ export async function renderIndex(): Promise<ReadonlyMap<string, string>> {
 ${manifest.description}
 
 ${sections.join('\n\n')}
-
-## Project
-
-For people who work on Quittance itself: [decisions](decisions/README.md), [names of the source documents](names.md), [deviations from them](deviations.md), [mutation testing](mutation.md).
 `;
   const line = (page: string): string =>
     `- [${titleOf(page)}](${page}): ${summaryOf(page)}${notPacked[page] ?? ''}`;

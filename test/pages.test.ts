@@ -11,7 +11,7 @@ import { isGroup } from '../src/cli/program-help.ts';
 import { recipes } from '../scripts/cookbook.ts';
 import { renderCookbook, renderIndex } from '../scripts/render-handbook.ts';
 import { findHeadings } from '../scripts/site/headings.ts';
-import { findUnlisted } from '../scripts/site/navigation.ts';
+import { findUnlisted, navigation, projectPages } from '../scripts/site/navigation.ts';
 import { root } from './sources.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -62,6 +62,26 @@ test('every link leads to a page, and to a heading of it', () => {
       .map(([link]) => `${path}: ${link}`);
   });
   expect(broken).toEqual([]);
+});
+
+test('pages of the navigation lead to no page about the work on Quittance itself', () => {
+  const found = ['index.md', ...navigation.flatMap(({ pages: listed }) => listed)].flatMap((page) =>
+    [...read(`docs/${page}`).matchAll(/\]\(([^)#\s]+\.md)/g)]
+      .map(([, link = '']) =>
+        normalize(join(dirname(page), link))
+          .split(sep)
+          .join('/'),
+      )
+      .filter((target) => projectPages.includes(target) || target.startsWith('decisions/'))
+      .map((target) => `${page}: ${target}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test('the summary of every page in llms.txt is a whole sentence', () => {
+  const lines = read('docs/llms.txt').split('\n');
+  const cut = lines.filter((line) => line.startsWith('- [') && !/^(?:[^`]|`[^`]*`)*[.?]$/.test(line));
+  expect(cut).toEqual([]);
 });
 
 test('every page of docs/ can be reached from the README by links', () => {

@@ -120,7 +120,8 @@ export function summaryOf(page: string): string {
   const text = readFileSync(join(docs, page), 'utf8').replaceAll(/<!--.*?-->/gs, '');
   const paragraphs = text.split(/\n{2,}/).map((paragraph) => paragraph.trim());
   const first =
-    paragraphs.find((paragraph) => /^[A-Z“`]/.test(paragraph) && !paragraph.startsWith('```')) ?? '';
+    paragraphs.find((paragraph) => /^[A-Z“`[]/.test(paragraph) && !paragraph.startsWith('```')) ?? '';
   const plain = first.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').replaceAll('\n', ' ');
-  return /^.+?[.:?](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
+  // A sentence may contain a period in code, such as `log.level`, and ends with a colon only before a block.
+  return /^(?:`[^`]*`|[^`])+?(?:[.?](?= |$)|:$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
 }
