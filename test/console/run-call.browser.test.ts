@@ -43,6 +43,35 @@ test('an operator runs a tool by a form from its schema, and the call is recorde
   expect(call?.askedBy).toMatchObject({ kind: 'token', name: 'operator-person', via: 'browser' });
 });
 
+test('a filled in form stays open, and a call whose answer was lost is not made twice', async () => {
+  const { page, goTo } = await visit({ as: 'operator' });
+  await goTo('/tools/refund');
+  await page.getByRole('button', { name: 'Run…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Run: refund' });
+  await dialog.getByLabel(/^order/).fill('A-79');
+  await dialog.getByLabel(/^cents/).fill('130');
+  // A selection by mouse may end beside the dialog.
+  await dialog.getByLabel(/^order/).hover();
+  await page.mouse.down();
+  await page.mouse.move(5, 5);
+  await page.mouse.up();
+  await page.keyboard.press('Escape');
+  const sent: string[] = [];
+  await page.route('**/v1/calls', async (route) => {
+    const { sessionId } = route.request().postDataJSON() as { readonly sessionId: string };
+    if (sent.push(sessionId) > 1) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+  await dialog.getByText('may not have received this').waitFor();
+  await dialog.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL(/\/calls\/[^/]+\/[^/]+$/);
+  expect(sent).toHaveLength(2);
+  const { rows } = await stage.ledger.queries.findCalls({ sessionId: sent[0] ?? '', limit: 9 });
+  expect(rows).toHaveLength(1);
+});
+
 test('[deny-wins] a call from the console passes every gate: it is blocked, or held for an approval', async () => {
   const { page, goTo } = await visit({ as: 'operator' });
   await goTo('/tools/refund');

@@ -89,6 +89,14 @@ const change = (
 const typed = (text: string): FormDraft => ({ kind: 'typed', text });
 const fine = { order: 'A-1', cents: 5, lines: [] };
 
+test('a required object is open, and an optional one is left out', () => {
+  const inner: JsonObject = { type: 'object', required: ['name'], properties: { name: { type: 'string' } } };
+  const schema: JsonObject = { type: 'object', required: ['to'], properties: { to: inner, copy: inner } };
+  const draft = toDraft(toFormField(schema), {});
+  const opened = draft.kind === 'members' ? [...draft.members.values()].map(({ kind }) => kind) : [];
+  expect(opened).toEqual(['members', 'left_out']);
+});
+
 test('problems name their field, and numbers are never changed silently', () => {
   const problems = (read: ReturnType<typeof readFormDraft>): readonly string[] =>
     read.ok ? [] : read.problems.map(({ path, message }) => `${formatPath(path)}: ${message}`);

@@ -3,7 +3,7 @@
  * server records who asked. Only tools of this server can run.
  */
 import type { ReactNode, SubmitEvent } from 'react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { safeId } from '../../../src/base/safe-id.ts';
 import type { ToolOutcome } from '../../../src/call/outcome.ts';
@@ -74,11 +74,14 @@ function RunForm({ request, detail, onClose }: Props & { readonly detail: ToolDe
   const [sessionId, setSessionId] = useState(fresh);
   const [wasSent, setSent] = useState(false);
   const { status, error, answer, run } = useRun(onClose);
+  const callIdFor = useCallId(answer);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     setSent(true);
-    if (form.reading.ok && status === 'ready' && sessionId.trim() !== '')
-      run(newCall(toolName, form.reading.value, sessionId, repeats));
+    if (!form.reading.ok || status !== 'ready' || sessionId.trim() === '') return;
+    const { value } = form.reading;
+    const callId = callIdFor(JSON.stringify([sessionId, value]));
+    run(newCall({ id: callId, name: toolName, arguments: value }, sessionId, repeats));
   };
   return (
     <form className="run-call-form" onSubmit={submit} noValidate>
@@ -152,14 +155,23 @@ const endedBadly: ReadonlySet<string> = new Set<ToolOutcome['type']>([
 
 type EndedBadly = Extract<CallAnswer, { readonly decision: 'deny' | 'settled' }>;
 
-const newCall = (
-  toolName: string,
-  args: JsonObject,
-  sessionId: string,
-  repeats: RepeatedCall | undefined,
-): NewCall => ({
+/**
+ * The id of the call to make. It stays the same until the call has an answer or the form says something else: if only the
+ * answer was lost, the next try finds the call instead of making it twice.
+ */
+function useCallId(answer: EndedBadly | undefined): (subject: string) => string {
+  const last = useRef<{ readonly subject: string; readonly id: string }>(undefined);
+  return (subject) => {
+    const isSame = last.current?.subject === subject && last.current.id !== answer?.callId;
+    if (last.current === undefined || !isSame)
+      last.current = { subject, id: `console_${crypto.randomUUID()}` };
+    return last.current.id;
+  };
+}
+
+const newCall = (call: NewCall['call'], sessionId: string, repeats: RepeatedCall | undefined): NewCall => ({
   sessionId,
-  call: { id: `console_${crypto.randomUUID()}`, name: toolName, arguments: args },
+  call,
   ...(repeats?.principal !== undefined && { principal: repeats.principal }),
   attrs: {
     requested_in: 'console',

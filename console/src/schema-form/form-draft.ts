@@ -61,7 +61,10 @@ export function toDraft(field: FormField, value: JsonValue | undefined): FormDra
         members: new Map(
           field.members.map((member) => [
             member.name,
-            toDraft(member.field, Object.hasOwn(value, member.name) ? value[member.name] : undefined),
+            Object.hasOwn(value, member.name)
+              ? toDraft(member.field, value[member.name])
+              : // There is no choice but to fill it in.
+                toDraft(member.field, member.isRequired && member.field.kind === 'object' ? {} : undefined),
           ]),
         ),
         others: Object.keys(others).length === 0 ? '' : prettyJson(others),

@@ -7,9 +7,18 @@ type Props = {
   readonly children: ReactNode;
 };
 
-/** A native modal dialog: it traps the focus, closes on Escape and restores the focus. */
+/**
+ * A native modal dialog: it traps the focus, closes on Escape or a press beside it, and restores the focus. Once a
+ * field was filled in, only its buttons close it.
+ */
 export function Dialog({ title, onClose, children }: Props): ReactNode {
   const element = useRef<HTMLDialogElement>(null);
+  const wasTyped = useRef(false);
+  // A press that starts in a field, to select its text, may end beside the dialog.
+  const isPressedBeside = useRef(false);
+  const leave = (): void => {
+    if (!wasTyped.current) onClose();
+  };
   const heading = useId();
   useEffect(() => {
     const dialog = element.current;
@@ -29,9 +38,17 @@ export function Dialog({ title, onClose, children }: Props): ReactNode {
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
       }}
-      onClick={(event) => event.target === element.current && onClose()}
+      onInput={({ target }) => {
+        if (!(target instanceof HTMLInputElement && target.type === 'search')) wasTyped.current = true;
+      }}
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === element.current;
+      }}
+      onClick={(event) => {
+        if (isPressedBeside.current && event.target === element.current) leave();
+      }}
     >
       <header>
         <h2 id={heading}>{title}</h2>

@@ -42,6 +42,7 @@ export function EditForm(props: Props): ReactNode {
 }
 
 function Fields({
+  call,
   consent,
   isStill,
   howRead,
@@ -51,6 +52,7 @@ function Fields({
 }: Props & { readonly input: JsonObject; readonly schema: JsonObject | undefined }): ReactNode {
   const form = useSchemaForm(schema, input);
   const [wasSent, setSent] = useState(false);
+  const [isTyped, setTyped] = useState(false);
   const { trial, error, isTrying, run } = useTrial(consent.confirmation.confirmationId);
   const key = form.reading.ok ? JSON.stringify(form.reading.value) : undefined;
   // Problems that the server found are about the arguments it was sent.
@@ -74,8 +76,10 @@ function Fields({
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
         event.stopPropagation();
-        onClose();
+        // Typed values are only discarded by the button.
+        if (!isTyped) onClose();
       }}
+      onInput={() => setTyped(true)}
     >
       <SchemaForm
         form={form}
@@ -98,8 +102,8 @@ function Fields({
       )}
       {error !== undefined && <Problem error={error} />}
       <p className="muted">
-        A hidden value keeps its original if you leave its mask unchanged. The rules are asked before the edit
-        is sent.
+        {call.hidden.length > 0 && 'A hidden value keeps its original if you leave its mask unchanged. '}
+        The rules are asked before the edit is sent.
       </p>
       <div className="actions">
         <button type="submit" className="primary" aria-disabled={isBusy}>
