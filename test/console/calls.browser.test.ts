@@ -193,14 +193,34 @@ test('[secrets-stay-out] a search does not find a hidden value, and its link res
   });
 });
 
-test('a view is saved under a name, shared by its link, and deleted', async () => {
-  await withVisitor(async ({ page, goTo }) => {
+test('a view is saved under a free name, renamed, shared by its link, and deleted', async () => {
+  await withVisitor(async ({ page, context, goTo }) => {
     await goTo('/calls?mode=destructive');
-    await page.getByRole('button', { name: 'Save view' }).click();
-    await page.getByLabel('Name').fill('Dangerous');
+    const tab = await context.newPage();
+    await tab.goto(page.url());
+    const save = async (where: Page, name: string): Promise<void> => {
+      await where.getByRole('button', { name: 'Save view' }).click();
+      await where.getByRole('textbox', { name: 'Name' }).fill(name);
+      await where.keyboard.press('Enter');
+    };
+    await save(page, 'held');
+    await page.getByText('There is already a view named "held".').waitFor();
+    // A filled in dialog is not closed by accident.
+    await page.keyboard.press('Escape');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Risky');
     await page.keyboard.press('Enter');
     // Keyboard users continue where they were.
     await expect.poll(() => page.locator(':focus').textContent()).toBe('Delete view');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Dangerous');
+    await page.keyboard.press('Enter');
+    // Another tab does not know the new view yet, and keeps it.
+    await save(tab, 'From another tab');
+    await tab.getByRole('link', { name: 'From another tab' }).waitFor();
+    await tab.close();
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await page.getByRole('button', { name: 'Copy link to this view' }).click();
+    await page.getByRole('button', { name: 'The browser did not allow it' }).waitFor();
     await goTo('/calls');
     await page.getByRole('link', { name: 'Dangerous' }).click();
     await expect.poll(() => new URL(page.url()).search).toBe('?mode=destructive');
@@ -320,8 +340,11 @@ test('an unknown filter is refused with a message and a way out', async () => {
   await withVisitor(async ({ page, goTo }) => {
     await goTo('/calls?mode=sideways');
     expect(await page.getByRole('alert').innerText()).toContain('mode');
-    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('Not counted').waitFor();
+    await page.getByRole('button', { name: 'Show all calls' }).click();
     await linkOf(page, 'call_read').waitFor();
+    await page.getByRole('searchbox').fill('args.cents>many');
+    await page.getByText('To compare an argument, give a number: args.cents>1000.').waitFor();
   });
 });
 
@@ -455,7 +478,7 @@ test('a page that is disconnected is not marked as live, even if its stream has 
   await page.context().close();
 });
 
-test('every column is visible on a small laptop', async () => {
+test('every column is visible on a small laptop, and none is cut without a mark', async () => {
   const { page, goTo } = await stage.visit({ viewport: { width: 1280, height: 800 } });
   await goTo('/calls');
   await expect.poll(() => countRows(page)).toBeGreaterThan(0);
@@ -463,6 +486,12 @@ test('every column is visible on a small laptop', async () => {
     .locator('.call-table')
     .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
   expect(hidden).toBeLessThanOrEqual(0);
+  const edge = (): Promise<string> =>
+    page.locator('.call-table').evaluate((table) => getComputedStyle(table).boxShadow);
+  expect(await edge()).toBe('none');
+  // On a narrower screen, a shadow marks the edge with more columns.
+  await page.setViewportSize({ width: 700, height: 800 });
+  await expect.poll(edge).toContain('inset');
   await page.context().close();
 });
 

@@ -1,6 +1,7 @@
 /** All calls, filtered by the address and updated as they arrive. */
 import type { ReactNode } from 'react';
 import { useCallback, useContext, useMemo, useRef, useState } from 'react';
+import type { ApiError } from '../../api/client.ts';
 import { goTo } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { PageHead } from '../../ui/page-head.tsx';
@@ -84,7 +85,11 @@ export default function Calls({ query: asked }: { readonly query: URLSearchParam
           ) : calls.status === 'loading' ? (
             <Skeleton rows={14} />
           ) : calls.status === 'failed' && calls.error !== undefined ? (
-            <Problem error={calls.error} onRetry={calls.reload} />
+            calls.error.code === 'http.bad_request' ? (
+              <BadLink error={calls.error} />
+            ) : (
+              <Problem error={calls.error} onRetry={calls.reload} />
+            )
           ) : list.next !== undefined ? (
             <ListEnd calls={calls} view={view} isAlone />
           ) : (
@@ -101,7 +106,7 @@ function HowMany({ calls, facets }: { readonly calls: ListedCalls; readonly face
   const isWhole = calls.status === 'ready' && calls.list.next === undefined;
   const total = !facets.isTotalExact && isWhole ? calls.list.rows.length : facets.total;
   // Reserves the line, so that the layout does not jump when the number arrives.
-  if (total === undefined) return 'Counting calls';
+  if (total === undefined) return calls.status === 'failed' ? 'Not counted' : 'Counting calls';
   if (total === 0 && !facets.isTotalExact && !isWhole) return 'No calls found yet';
   return `${facets.isTotalExact || isWhole ? '' : 'At least '}${total.toLocaleString()} ${total === 1 ? 'call' : 'calls'}`;
 }
@@ -117,11 +122,32 @@ function Sidebar({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
+/** A filter of the address is unknown to the server: a mistyped link, or one of another version. */
+const BadLink = ({ error }: { readonly error: ApiError }): ReactNode => (
+  <>
+    <Problem error={error} />
+    <Empty title="This view cannot be shown">
+      Remove the filter above, or start again.{' '}
+      <button type="button" onClick={() => goTo(viewAddress({}))}>
+        Show all calls
+      </button>
+    </Empty>
+  </>
+);
+
+/** Does a condition such as `args.cents>` compare with something that is not a number? */
+const comparesText = (search: string): boolean =>
+  [...search.matchAll(/(?<!\S)args\.[^\s=<>!"]+[<>]=?"?([^\s"]*)/gu)].some(
+    ([, value = '']) => value === '' || !Number.isFinite(Number(value)),
+  );
+
 function Nothing({ view }: { readonly view: CallsView }): ReactNode {
   if (Object.keys(view).length > 0)
     return (
       <Empty title="No matching calls">
-        No call in this ledger matches all filters.{' '}
+        {comparesText(view.search ?? '')
+          ? 'To compare an argument, give a number: args.cents>1000. '
+          : 'No call in this ledger matches all filters. '}
         <button type="button" onClick={() => goTo(viewAddress({}))}>
           Show all calls
         </button>
