@@ -179,6 +179,22 @@ test('an output opens as tree, text and table, and a search finds its values', a
   });
 });
 
+test('an output that is read in pieces keeps characters that lie across two of them', async () => {
+  const turn = stage.runtime.turn({ sessionId: 'ticket-42' });
+  await turn.call({ id: 'call_wide', name: 'search_orders', arguments: { customer: '田中'.repeat(30) } });
+  await open('call_wide', async ({ page }) => {
+    const output = panelOf(page, 'Output');
+    await output.getByRole('button', { name: 'Show', exact: true }).click();
+    await output.getByRole('button', { name: 'Show more' }).click();
+    await output
+      .getByText('first 32768 bytes')
+      .or(output.getByLabel(/first 32768 bytes/))
+      .first()
+      .waitFor();
+    expect(await output.innerText()).not.toContain('\uFFFD');
+  });
+});
+
 test('the page shows a command for the same call', async () => {
   await open('call_read', async ({ page }) => {
     const elsewhere = panelOf(page, 'View via CLI or API');

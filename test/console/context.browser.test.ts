@@ -18,7 +18,7 @@ beforeAll(async () => {
         attrs: {
           conversation: [
             { role: 'user', text: 'Please refund order A-2001, token: sk-live-abcdefghijklmnopqrstuvwx' },
-            { role: 'assistant', text: 'I will refund it.' },
+            { role: 'assistant', text: 'I will refund it.\n\n- 50 euros' },
             { role: 5, text: 'not a message' },
           ],
         },
@@ -42,7 +42,8 @@ test('[secrets-stay-out] an approver sees the conversation, the last similar cal
   const main = page.getByRole('main');
   await main.getByText('Please refund order A-2001').waitFor();
   expect(await main.innerText()).not.toContain('sk-live-abcdef');
-  await main.getByText('I will refund it.').waitFor();
+  await main.getByText('I will refund it.', { exact: true }).waitFor();
+  await main.getByText('- 50 euros', { exact: true }).waitFor();
   const changed = main.getByRole('group', { name: 'Changed arguments' });
   await changed.getByRole('row', { name: /cents\s+1200\s+5000/ }).waitFor();
   await main.getByRole('heading', { name: 'Earlier decisions about the same rule' }).waitFor();

@@ -191,6 +191,8 @@ describe('a held call', () => {
     await open(other, held);
     await button(other.page, 'Approve').waitFor();
     await cents.fill('100');
+    await cents.press('Escape');
+    expect(await cents.inputValue()).toBe('100');
     // The other approve button would run the requested arguments, not the edited ones.
     await button(visitor.page, 'Approve').click({ force: true });
     expect(await button(visitor.page, 'Approve').getAttribute('aria-disabled')).toBe('true');
@@ -247,6 +249,9 @@ describe('a held call', () => {
     const sent = decisionsSent(page);
     const approval = button(page, 'Approve');
     await expect.poll(() => approval.getAttribute('aria-disabled')).toBe('true');
+    // The button says why, also on a phone, where the note is below it.
+    expect(await approval.getAttribute('title')).toBe('Scroll to the end first');
+    expect(await approval.textContent()).toContain('scroll to the end first');
     const block = question(page).locator('[data-qt-unfinished]').first();
     const toEnd = (): Promise<void> => block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
     for (let left = 10_004 - 2_000; left > 0; left -= 2_000) {

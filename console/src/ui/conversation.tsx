@@ -5,6 +5,7 @@
 import type { ReactNode } from 'react';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { isJsonObject } from '../../../src/base/json.ts';
+import { safeSentence } from '../../../src/base/safe-id.ts';
 import { ForeignText } from './foreign-text.tsx';
 
 const mostMessages = 20;
@@ -39,9 +40,14 @@ export function Conversation({ attrs }: { readonly attrs: JsonObject | undefined
             <strong>
               <ForeignText text={role} />
             </strong>
-            <p>
-              <ForeignText text={text} />
-            </p>
+            {/* Hidden before it is split: a secret may have several lines. */}
+            {safeSentence(text)
+              .split(/\r?\n/)
+              .map((line, at) => (
+                <p key={at}>
+                  <ForeignText text={line} />
+                </p>
+              ))}
           </li>
         ))}
       </ol>

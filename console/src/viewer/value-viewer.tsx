@@ -18,9 +18,12 @@ type Way = 'tree' | 'text' | 'table';
 export function ValueViewer({
   label,
   value,
+  first = 'text',
 }: {
   readonly label: string;
   readonly value: JsonValue;
+  /** How it is shown first, if it can be. */
+  readonly first?: Way;
 }): ReactNode {
   const table = useMemo(() => tableOf(value), [value]);
   const isTree = isJsonObject(value) || Array.isArray(value);
@@ -29,7 +32,7 @@ export function ValueViewer({
     'text',
     ...(table ? (['table'] as const) : []),
   ];
-  const [chosen, setChosen] = useState<Way>('text');
+  const [chosen, setChosen] = useState(first);
   const [asked, setAsked] = useState('');
   const way = ways.includes(chosen) ? chosen : 'text';
   return (
@@ -52,7 +55,7 @@ export function ValueViewer({
           onChange={({ currentTarget }) => setAsked(currentTarget.value)}
         />
         <CopyButton
-          text={typeof value === 'string' ? value : prettyJson(value)}
+          text={() => (typeof value === 'string' ? value : prettyJson(value))}
           label={`Copy ${label.toLowerCase()}`}
         />
       </div>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import { CodeBlock } from '../../../../src/react/code-block.tsx';
 import { safeWords } from '../../../../src/base/safe-id.ts';
@@ -20,7 +20,8 @@ type Props = {
 };
 
 /** Larger content is read in pieces or downloaded. */
-const mostViewedBytes = 4_194_304;
+const mostViewedBytes = 16_777_216;
+const longestFirstText = 262_144;
 /** The browser draws these without running anything in them. */
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
@@ -57,7 +58,7 @@ export function ArtifactPieces(props: Props): ReactNode {
       </p>
       {state.text !== '' &&
         (state.status === 'end' ? (
-          <ValueViewer label={safeWords(name)} value={readable(state.text)} />
+          <WholeContent name={name} text={state.text} />
         ) : (
           <div className="qt-card plain">
             <CodeBlock label={`${safeWords(name)}: first ${state.bytes} bytes`} text={state.text} isWhole />
@@ -79,6 +80,19 @@ export function ArtifactPieces(props: Props): ReactNode {
       </div>
       {state.problem !== undefined && <p role="alert">{state.problem}</p>}
     </div>
+  );
+}
+
+/** Parsed once: it may have several megabytes. */
+function WholeContent({ name, text }: { readonly name: string; readonly text: string }): ReactNode {
+  const value = useMemo(() => readable(text), [text]);
+  // All of it as text would take seconds to draw.
+  return (
+    <ValueViewer
+      label={safeWords(name)}
+      value={value}
+      first={text.length > longestFirstText ? 'tree' : 'text'}
+    />
   );
 }
 
@@ -105,6 +119,8 @@ function useArtifact({ sessionId, artifactId, sizeBytes, mimeType }: Props, isIm
     status: 'ready',
     problem: undefined,
   });
+  // One decoder for all pieces: a piece may end in the middle of a character.
+  const decoder = useRef(new TextDecoder());
   const read = async (): Promise<void> => {
     setState((before) => ({ ...before, status: 'reading', problem: undefined }));
     try {
@@ -115,11 +131,13 @@ function useArtifact({ sessionId, artifactId, sizeBytes, mimeType }: Props, isIm
       });
       if (!answer.ok) throw new Error(`The server responded with status ${answer.status}.`);
       const piece = await answer.arrayBuffer();
-      const isAll = answer.status === 200 || piece.byteLength < pieceBytes;
+      const isEnd =
+        answer.status === 200 || piece.byteLength < pieceBytes || bytes + piece.byteLength >= sizeBytes;
+      const text = decoder.current.decode(piece, { stream: !isEnd });
       setState((before) => ({
-        text: before.text + new TextDecoder().decode(piece),
+        text: before.text + text,
         bytes: before.bytes + piece.byteLength,
-        status: isAll || before.bytes + piece.byteLength >= sizeBytes ? 'end' : 'ready',
+        status: isEnd ? 'end' : 'ready',
         problem: undefined,
       }));
     } catch (error) {

@@ -82,10 +82,10 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
           <Panel title="Inputs">
             <InputPanel events={events} />
           </Panel>
-          <Conversation attrs={call.attrs} />
           <Panel title="Output">
             <OutputPanel detail={detail} />
           </Panel>
+          <Conversation attrs={call.attrs} />
           {call.preview !== undefined && (
             <Panel title="Preview">
               <div className="qt-card plain">

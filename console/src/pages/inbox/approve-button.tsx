@@ -11,6 +11,8 @@ type Props = {
   /** Element that says why the call cannot be approved yet. */
   readonly describedBy: string | undefined;
   readonly title: string;
+  /** A few words on the button: what must be done before it can be pressed. */
+  readonly first: string | undefined;
   readonly onApprove: () => void;
 };
 
@@ -18,7 +20,14 @@ type Props = {
 const doubleTapMs = 600;
 const armedMs = 6_000;
 
-export function ApproveButton({ buttonRef, isReady, describedBy, title, onApprove }: Props): ReactNode {
+export function ApproveButton({
+  buttonRef,
+  isReady,
+  describedBy,
+  title,
+  first,
+  onApprove,
+}: Props): ReactNode {
   const pointer = useRef('');
   const [armedAt, setArmedAt] = useState<number | undefined>(undefined);
   useEffect(() => {
@@ -58,6 +67,8 @@ export function ApproveButton({ buttonRef, isReady, describedBy, title, onApprov
       onClick={({ detail, timeStamp }) => press(detail, timeStamp)}
     >
       {armedAt === undefined ? 'Approve' : 'Tap again to approve'}
+      {/* The description has the same for screen readers. */}
+      {first !== undefined && <small aria-hidden="true">{first}</small>}
     </button>
   );
 }

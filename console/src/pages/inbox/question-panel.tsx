@@ -178,6 +178,7 @@ type AnswerButtonsProps = {
 function AnswerButtons(props: AnswerButtonsProps): ReactNode {
   const { consent, gate, form, can, onToggle, describedBy, children } = props;
   const { answers } = consent.confirmation;
+  const isUnread = consent.canApprove && !gate.mayRun;
   return (
     <div className="actions" role="group" aria-label="Answer">
       {answers.includes('approve') && (
@@ -188,7 +189,14 @@ function AnswerButtons(props: AnswerButtonsProps): ReactNode {
           // Approving while a form is open would discard the user's edit.
           isReady={consent.status === 'ready' && gate.mayRun && form === undefined}
           describedBy={gate.mayRun ? undefined : describedBy}
-          title={form === undefined ? 'a, then Ctrl+Enter' : 'Send or cancel the open form first'}
+          title={
+            form !== undefined
+              ? 'Send or cancel the open form first'
+              : isUnread
+                ? 'Scroll to the end first'
+                : 'a, then Ctrl+Enter'
+          }
+          first={isUnread && form === undefined ? 'scroll to the end first' : undefined}
           onApprove={gate.approve}
         />
       )}
