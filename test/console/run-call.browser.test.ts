@@ -50,7 +50,7 @@ test('a filled in form stays open, and a call whose answer was lost is not made 
   const dialog = page.getByRole('dialog', { name: 'Run: refund' });
   await dialog.getByLabel(/^order/).fill('A-79');
   await dialog.getByLabel(/^cents/).fill('130');
-  // A selection by mouse may end beside the dialog.
+  // A selection by mouse may end outside the dialog.
   await dialog.getByLabel(/^order/).hover();
   await page.mouse.down();
   await page.mouse.move(5, 5);

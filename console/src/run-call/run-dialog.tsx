@@ -156,8 +156,8 @@ const endedBadly: ReadonlySet<string> = new Set<ToolOutcome['type']>([
 type EndedBadly = Extract<CallAnswer, { readonly decision: 'deny' | 'settled' }>;
 
 /**
- * The id of the call to make. It stays the same until the call has an answer or the form says something else: if only the
- * answer was lost, the next try finds the call instead of making it twice.
+ * The id of the call to make. It stays the same until the call has an answer or the form changes. If only the answer was
+ * lost, the next try finds the call and does not make it twice.
  */
 function useCallId(answer: EndedBadly | undefined): (subject: string) => string {
   const last = useRef<{ readonly subject: string; readonly id: string }>(undefined);

@@ -8,14 +8,14 @@ type Props = {
 };
 
 /**
- * A native modal dialog: it traps the focus, closes on Escape or a press beside it, and restores the focus. Once a
+ * A native modal dialog: it traps the focus, closes on Escape or a press outside it, and restores the focus. Once a
  * field was filled in, only its buttons close it.
  */
 export function Dialog({ title, onClose, children }: Props): ReactNode {
   const element = useRef<HTMLDialogElement>(null);
   const wasTyped = useRef(false);
-  // A press that starts in a field, to select its text, may end beside the dialog.
-  const isPressedBeside = useRef(false);
+  // A press that starts in a field, to select its text, may end outside the dialog.
+  const isPressedOutside = useRef(false);
   const leave = (): void => {
     if (!wasTyped.current) onClose();
   };
@@ -44,10 +44,10 @@ export function Dialog({ title, onClose, children }: Props): ReactNode {
         if (!(target instanceof HTMLInputElement && target.type === 'search')) wasTyped.current = true;
       }}
       onPointerDown={(event) => {
-        isPressedBeside.current = event.target === element.current;
+        isPressedOutside.current = event.target === element.current;
       }}
       onClick={(event) => {
-        if (isPressedBeside.current && event.target === element.current) leave();
+        if (isPressedOutside.current && event.target === element.current) leave();
       }}
     >
       <header>
