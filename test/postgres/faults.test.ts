@@ -326,6 +326,20 @@ describe('a ledger that came from a server with higher transaction ids', () => {
     expect((await ledgers[2].queries.findCalls({ limit: 100 })).rows).toHaveLength(names.length + 2);
   });
 
+  test('takes an erasure and a removal by processes that go on', async () => {
+    newSchema();
+    const [ledger, other] = [await open(), await open()];
+    for (const sessionId of ['erased', 'dropped'])
+      await ledger.journal.append(new SampleCall('done', { sessionId }).whole());
+    await moveToOtherServer(ledger);
+    expect(await ledger.retention.erase({ sessionId: 'erased', by: 'Ada', reason: 'asked' })).toBeGreaterThan(
+      0,
+    );
+    await moveToOtherServer(ledger);
+    expect(await other.retention.dropSession({ sessionId: 'dropped', by: 'Ada', reason: 'old' })).toBe(true);
+    expect((await ledger.queries.findCalls({})).rows.map(({ sessionId }) => sessionId)).toContain('erased');
+  });
+
   test('takes entries of a process that opens it at higher positions', async () => {
     newSchema();
     await moveToOtherServer(await open());

@@ -7,6 +7,7 @@
  * base are refused: see `append-functions.ts`.
  */
 import { placesPerTransaction } from './migrations.ts';
+import { lowState, sqlStateOf } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
 
 export async function liftPositions(pool: PgPool): Promise<void> {
@@ -18,6 +19,20 @@ export async function liftPositions(pool: PgPool): Promise<void> {
     );
     await query(liftSql);
   });
+}
+
+/** Does work that takes positions, a second time if they were too low. */
+export async function withLiftedPositions<Result>(
+  pool: PgPool,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (sqlStateOf((error as Error).cause) !== lowState) throw error;
+    await liftPositions(pool);
+    return work();
+  }
 }
 
 /** The highest position that a reader may have passed: lists go up to the horizon, which is above the last entry. */

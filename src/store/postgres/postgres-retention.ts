@@ -14,6 +14,7 @@ import { exactNumbers } from './exact-numbers.ts';
 import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { withLiftedPositions } from './lift-positions.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
@@ -93,7 +94,7 @@ export class PostgresRetention implements Retention {
   ): Promise<Result> {
     const { pool, onCommit } = this.#parts;
     let position = 0;
-    const result = await pool.transaction(async (query) => {
+    const change = async (query: PgQuery): Promise<Result> => {
       await query('SELECT position FROM @read_progress FOR UPDATE');
       const [found] = await query('SELECT 1 FROM @sessions WHERE session_id = $1 AND sequence > 0', [
         toPgText(sessionId),
@@ -105,7 +106,8 @@ export class PostgresRetention implements Retention {
       ]);
       position = locked?.first ?? 0;
       return work(query, position);
-    });
+    };
+    const result = await withLiftedPositions(pool, () => pool.transaction(change));
     onCommit(position);
     return result;
   }

@@ -11,6 +11,7 @@ import { exactNumbers } from './exact-numbers.ts';
 import { appendOwnEntry } from './append-own-entry.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { withLiftedPositions } from './lift-positions.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { toTextArray } from './text-array.ts';
@@ -20,7 +21,7 @@ const mostNamed = 20;
 
 /** Returns a sentence about each entry that could not be read. */
 export const rebuildSideTables = (pool: PgPool, now: () => number): Promise<readonly string[]> =>
-  pool.longTransaction((query) => rebuildWith(query, now()));
+  withLiftedPositions(pool, () => pool.longTransaction((query) => rebuildWith(query, now())));
 
 /** The same inside a transaction. */
 export async function rebuildWith(query: PgQuery, now: number): Promise<readonly string[]> {
