@@ -5,6 +5,8 @@
  *
  * The server is a real one that flushes every commit. `QUITTANCE_TEST_POSTGRES` names an existing server to use
  * instead. Lanes take turns in short rounds, so that they share the load of the machine: compare columns, not runs.
+ *
+ * The read tables are filled after each round. The rows "for 6 s" are so long that they are filled meanwhile.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,6 +37,7 @@ const argumentOf = (name: string): string | undefined => {
 const quick = process.argv.includes('--quick');
 const rounds = Number(argumentOf('rounds') ?? (quick ? 2 : 3));
 const roundMs = Number(argumentOf('ms') ?? (quick ? 400 : 1_000));
+const longMs = 6 * roundMs;
 const asked = argumentOf('only')?.split(',') ?? laneNames;
 const lanes = laneNames.filter((name) => asked.includes(name));
 if (lanes.length !== asked.length || !(rounds > 0) || !(roundMs > 0)) {
@@ -44,18 +47,31 @@ if (lanes.length !== asked.length || !(rounds > 0) || !(roundMs > 0)) {
 
 const inFlights = [1, 32, 256] as const;
 const processCounts = [1, 2, 4] as const;
-type Cell = { readonly lane: LaneName; readonly inFlight: number; readonly processes: number };
+type Cell = {
+  readonly lane: LaneName;
+  readonly inFlight: number;
+  readonly processes: number;
+  readonly isLong?: boolean;
+};
 type Figures = { readonly perSecond: number[]; readonly took: number[] };
 
-const keyOf = ({ lane, inFlight, processes }: Cell): string => `${lane}_${inFlight}_${processes}`;
+const keyOf = ({ lane, inFlight, processes, isLong }: Cell): string =>
+  `${lane}_${inFlight}_${processes}${isLong === true ? '_long' : ''}`;
 /** Other engines run in one process. */
 const countsOf = (lane: LaneName): readonly number[] =>
   lane === 'raw' || lane === 'ours' ? processCounts : [1];
-const cells: readonly Cell[] = processCounts.flatMap((processes) =>
-  inFlights.flatMap((inFlight) =>
-    lanes.filter((lane) => countsOf(lane).includes(processes)).map((lane) => ({ lane, inFlight, processes })),
+const cells: readonly Cell[] = [
+  ...processCounts.flatMap((processes) =>
+    inFlights.flatMap((inFlight) =>
+      lanes
+        .filter((lane) => countsOf(lane).includes(processes))
+        .map((lane) => ({ lane, inFlight, processes })),
+    ),
   ),
-);
+  ...lanes
+    .filter((lane) => lane === 'raw' || lane === 'ours')
+    .map((lane) => ({ lane, inFlight: 256, processes: 1, isLong: true })),
+];
 
 let stopped = false;
 process.once('SIGINT', () => (stopped = true));
@@ -81,7 +97,11 @@ try {
       if (stopped) break;
       const measured = await started
         .get(cell.lane)
-        ?.measure(cell.processes, cell.inFlight, round === 0 ? Math.min(300, roundMs) : roundMs);
+        ?.measure(
+          cell.processes,
+          cell.inFlight,
+          round === 0 ? Math.min(300, roundMs) : cell.isLong === true ? longMs : roundMs,
+        );
       progress.step();
       if (round === 0 || measured === undefined) continue; // the first round warms up
       const figures = found.get(keyOf(cell)) ?? { perSecond: [], took: [] };
@@ -155,7 +175,7 @@ function report(): void {
     json[`${keyOf(cell)}_p50_ms`] = Number(p50.toFixed(3));
     json[`${keyOf(cell)}_p99_ms`] = Number(p99.toFixed(3));
     rows.push([
-      `${cell.lane}, ${cell.inFlight} in flight`,
+      `${cell.lane}, ${cell.inFlight} in flight${cell.isLong === true ? ` for ${longMs / 1_000} s` : ''}`,
       String(cell.processes),
       String(perSecond),
       p50.toFixed(2),

@@ -46,6 +46,7 @@ await serveLane(async ({ url, name }) => {
       });
       if (type !== 'ToolExecutionResult') throw new Error(`A call ended as ${type}.`);
     }),
+    settle: () => ledger.queries.findCalls({ limit: 1 }), // fills the read tables
     async close() {
       await runtime.close();
       await ledger.close();
