@@ -47,6 +47,21 @@ test('explains how to install the unpublished package if it is missing', async (
   expect(made.out).toMatch(/^npm install path\/to\/quittance-\d.*\.tgz {3}# .*not published/m);
 });
 
+test('installs the package from the file that a parent folder has it from', async () => {
+  const parent = join(folder, 'parent');
+  mkdirSync(join(parent, 'node_modules/quittance'), { recursive: true });
+  writeFileSync(join(parent, 'node_modules/quittance/package.json'), '{ "name": "quittance" }');
+  writeFileSync(
+    join(parent, 'package.json'),
+    '{ "dependencies": { "quittance": "file:../packed/quittance-0.1.0.tgz" } }',
+  );
+  const { out } = await runProgramHere(['init', 'apps/shop', '--yes'], { cwd: parent });
+  expect(out).toMatch(/^npm install$/m);
+  expect(JSON.parse(readFileSync(join(parent, 'apps/shop/package.json'), 'utf8'))).toMatchObject({
+    dependencies: { quittance: 'file:../../../packed/quittance-0.1.0.tgz' },
+  });
+});
+
 describe('the three questions', () => {
   /** Types the answers; undefined is Ctrl-C or the end of the input. */
   const answer = async (name: string, answers: readonly (string | undefined)[], options: string[] = []) => {

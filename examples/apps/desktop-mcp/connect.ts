@@ -12,6 +12,8 @@ export const cli: string =
 
 export type Desktop = {
   readonly call: (tool: string, order: string) => Promise<string>;
+  /** What became of a call that waited for a person. */
+  readonly check: (callId: string) => Promise<string>;
   readonly close: () => Promise<void>;
 };
 
@@ -30,11 +32,13 @@ export async function connect(ledger: string): Promise<Desktop> {
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
   const { tools } = await client.listTools();
   const nameOf = (end: string): string => tools.find(({ name }) => name.endsWith(end))?.name ?? end;
+  const callTool = async (tool: string, args: Record<string, string>): Promise<string> => {
+    const { content } = await client.callTool({ name: nameOf(tool), arguments: args });
+    return content.map((part) => (part.type === 'text' ? part.text : part.type)).join('\n');
+  };
   return {
-    async call(tool, order) {
-      const { content } = await client.callTool({ name: nameOf(tool), arguments: { order } });
-      return JSON.stringify(content);
-    },
+    call: (tool, order) => callTool(tool, { order }),
+    check: (callId) => callTool('check_call', { call_id: callId }),
     close: () => client.close(),
   };
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -43,7 +43,10 @@ export const initCommand: CliCommand = {
     }
     const hasManifest = existsSync(join(folder, 'package.json'));
     const ignored = readText(join(folder, '.gitignore'));
-    const written = writeProject(folder, projectFiles(projectName(basename(folder)), version, choices));
+    const written = writeProject(
+      folder,
+      projectFiles(projectName(basename(folder)), packageSpecFor(folder) ?? `^${version}`, choices),
+    );
     for (const file of [...written, 'workspace/']) await out.print(`wrote ${terminalText(file)}`);
     await out.print('');
     if (typed !== '.') await out.print(`cd ${shellWord(terminalText(typed))}`);
@@ -110,6 +113,19 @@ function hasPackage(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The file that a parent folder installed this package from, as seen from the new folder. The registry may not have the
+ * package, so its version would not install there.
+ */
+function packageSpecFor(folder: string): string | undefined {
+  for (let parent = dirname(folder); parent !== dirname(parent); parent = dirname(parent)) {
+    if (!existsSync(join(parent, 'node_modules', 'quittance'))) continue;
+    const spec = /"quittance": *"file:([^"]+)"/.exec(readText(join(parent, 'package.json')) ?? '')?.[1];
+    return spec && `file:${relative(folder, resolve(parent, spec)).replaceAll('\\', '/')}`;
+  }
+  return undefined;
 }
 
 const readText = (path: string): string | undefined =>

@@ -14,7 +14,12 @@ export type ProjectFile = {
 };
 
 /** The files of a new project. Their sources are in `templates/projects` of the package. */
-export function projectFiles(name: string, version: string, choices: ProjectChoices): readonly ProjectFile[] {
+export function projectFiles(
+  name: string,
+  /** What npm installs this package from: a range of versions, or the file of a package that is not published. */
+  packageSpec: string,
+  choices: ProjectChoices,
+): readonly ProjectFile[] {
   const { framework, store, rules } = choices;
   const folder = templatesFolder(import.meta.url);
   if (folder === undefined)
@@ -43,7 +48,7 @@ export function projectFiles(name: string, version: string, choices: ProjectChoi
     type: 'module',
     engines: { node: '>=22.18' },
     scripts: projectScripts(choices),
-    dependencies: { ...projectPackages(choices), quittance: `^${version}` },
+    dependencies: { ...projectPackages(choices), quittance: packageSpec },
     devDependencies: developmentPackages,
   };
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
