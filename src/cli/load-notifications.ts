@@ -4,6 +4,7 @@ import type { NotificationsSettings } from '../notifications/notifications-setti
 import type { QuietHours } from '../base/quiet-hours.ts';
 import { readNotifications, readQuietHours } from '../notifications/read-notifications.ts';
 import type { Context } from './command.ts';
+import { exitCodes } from './exit-code.ts';
 import { needFile } from './load-or-explain.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -22,7 +23,8 @@ function readOrExplain<Value>(path: string, read: (text: Uint8Array) => Value): 
   try {
     return read(readFileSync(path));
   } catch (error) {
-    if (isQuittanceError(error, 'config.invalid')) throw new UsageError(error.message, [line]);
-    throw error;
+    if (!isQuittanceError(error, 'config.invalid')) throw error;
+    const [message = '', ...problems] = error.message.split('\n');
+    throw new UsageError(message, [line], exitCodes.usage, problems);
   }
 }

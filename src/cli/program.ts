@@ -169,6 +169,7 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
   const say = (line: string): Promise<void> => err.print(line);
   if (error instanceof UsageError) {
     await err.say(`quittance: ${terminalText(hideUrlPasswords(error.message))}`);
+    for (const line of error.details) await say(`  ${terminalText(hideUrlPasswords(line))}`);
     for (const line of error.tryThis)
       await say(`  ${err.paint('dim', 'try:')} ${terminalText(hideUrlPasswords(line))}`);
     return error.exitCode;

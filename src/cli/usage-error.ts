@@ -6,9 +6,17 @@ export class UsageError extends Error {
   /** Command lines to try, or a sentence that leads to one. */
   readonly tryThis: readonly string[];
   readonly exitCode: ExitCode;
+  /** Lines below the message, such as the problems of a file. */
+  readonly details: readonly string[];
 
-  constructor(message: string, tryThis: readonly string[] = [], exitCode: ExitCode = exitCodes.usage) {
+  constructor(
+    message: string,
+    tryThis: readonly string[] = [],
+    exitCode: ExitCode = exitCodes.usage,
+    details: readonly string[] = [],
+  ) {
     super(message);
+    this.details = details;
     this.name = 'UsageError';
     this.tryThis = tryThis;
     this.exitCode = exitCode;

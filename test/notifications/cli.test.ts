@@ -52,7 +52,7 @@ quiet from 22:00 to 07:00, every day (Europe/Berlin)
   });
   const { code, err } = await runProgramHere(['notifications', 'check', file], { env: {} });
   expect(code).toBe(2);
-  expect(err).toContain('CHAT is not set');
+  expect(err).toMatch(/^quittance: The notifications file has problems:\n {2}.*: .*CHAT is not set/);
 });
 
 it('send sends a test message, and says what the target answered', async () => {
