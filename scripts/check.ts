@@ -22,7 +22,14 @@ type Step = {
   readonly what: string;
   /** Steps that must have passed before this one starts. */
   readonly after: readonly Script[];
+  readonly env?: Readonly<Record<string, string>>;
 };
+
+/**
+ * For programs written in Go, as the type checker of the linter is. They collect garbage when their memory has grown
+ * fivefold instead of twofold, and earlier if they use much of it. That saves a quarter of their work.
+ */
+const rareCollection = { GOGC: '400', GOMEMLIMIT: '4GiB' };
 
 /** In the order in which they start. */
 const steps: readonly Step[] = [
@@ -34,6 +41,7 @@ const steps: readonly Step[] = [
     script: 'lint',
     what: 'the types match, type tests included, and the code follows the lint rules',
     after: ['frameworks'],
+    env: rareCollection,
   },
   { script: 'unused', what: 'no file, export or dependency is unused', after: [] },
   {
@@ -103,12 +111,12 @@ function canStart({ script, after }: Step): boolean {
   return others < availableParallelism();
 }
 
-async function run({ script, what }: Step): Promise<void> {
+async function run({ script, what, env: own }: Step): Promise<void> {
   console.log(`→ ${script}: ${what}`);
   // Tests print their progress. The output of other steps matters only if they fail.
   const built = ended.get('build:package')?.held === true ? { [builtPackageName]: 'dist' } : {};
   const installing = running.has('frameworks') ? { [installingName]: 'yes' } : {};
-  const env = { NODE_COMPILE_CACHE: compileCache, ...built, ...installing };
+  const env = { NODE_COMPILE_CACHE: compileCache, ...built, ...installing, ...own };
   const end = await runner.run(script, script === tests ? 'shown' : 'kept', env);
   running.delete(script);
   const isEndedHere = script === tests && endsTests;
