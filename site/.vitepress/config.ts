@@ -73,7 +73,7 @@ export default defineConfig({
             ? text.replaceAll(
                 /<picture>\s*<source media="\(prefers-color-scheme: dark\)" srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*<\/picture>/g,
                 (_, dark: string, alt: string, light: string) =>
-                  `<div class="drawing">\n<img class="only-light" alt="${alt}" src="./${light}">\n<img class="only-dark" alt="${alt}" src="./${dark}">\n</div>`,
+                  `<div class="drawing" tabindex="0">\n<img class="only-light" alt="${alt}" src="./${light}">\n<img class="only-dark" alt="${alt}" src="./${dark}">\n</div>`,
               )
             : undefined,
       },

@@ -184,15 +184,17 @@ describe('in a browser', () => {
     await page.close();
   });
 
-  test('on a phone, pages do not scroll sideways', async () => {
+  test('on a phone, pages do not scroll sideways, and drawings keep a readable size', async () => {
     const { page, problems } = await open('/', { viewport: { width: 390, height: 844 } });
-    for (const path of ['/', '/tools', '/cli', '/cookbook/undo', '/comparison']) {
+    for (const path of ['/', '/tools', '/cli', '/cookbook/undo', '/comparison', '/concepts']) {
       await page.goto(`${origin}/${manifest.version}${path}`);
       const wide = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       expect([path, wide]).toEqual([path, 0]);
     }
+    const drawing = await page.locator('.drawing img:visible').boundingBox();
+    expect(drawing?.width).toBeGreaterThan(700);
     expect(problems).toEqual([]);
     await page.close();
   });
