@@ -180,6 +180,12 @@ test('a draft is checked while it is typed, tried on a call, and survives naviga
 
 test('the editor numbers lines, marks the line of a problem, and suggests keys, values, tools and arguments', async () => {
   await withVisitor(async ({ page, goTo }) => {
+    // The names of the tools arrive late.
+    const typed = Promise.withResolvers<void>();
+    await page.route('**/v1/tools', async (route) => {
+      await typed.promise;
+      await route.continue();
+    });
     await goTo('/contracts/draft');
     const editor = page.getByLabel('Rules in');
     const numbers = page.locator('.rule-editor-gutter li');
@@ -206,6 +212,7 @@ test('the editor numbers lines, marks the line of a problem, and suggests keys, 
     expect(await findBarriers(page)).toEqual([]);
     await editor.press('Enter');
     await typeLine('tool: ref');
+    typed.resolve();
     await expect.poll(() => options.allTextContents()).toEqual(['refund']);
     await editor.press('Tab');
     await typeLine('when:');
@@ -217,6 +224,10 @@ test('the editor numbers lines, marks the line of a problem, and suggests keys, 
     expect(await editor.inputValue()).toBe(
       `${shopRules}  - id: new-rule\n    type: pre\n    tool: refund\n    when:\n      args.cents: { gt: 1 }`,
     );
+    // The start of a line is not under the line numbers.
+    await page.setViewportSize({ width: 480, height: 900 });
+    await editor.evaluate((each) => each.scrollIntoView({ inline: 'start' }));
+    expect(await page.locator('.rule-editor').evaluate((each) => each.scrollLeft)).toBe(0);
     // A suggestion is undone like a typed word.
     await page.keyboard.press('Control+z');
     expect(await editor.inputValue()).not.toContain('gt: 1 }');

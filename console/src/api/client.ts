@@ -67,7 +67,7 @@ async function ask<Answer>(
       status: 0,
       code: 'console.offline',
       detail:
-        init.method === undefined
+        init.method === 'GET'
           ? 'The server does not respond. Check that `quittance serve` is running. This page retries automatically.'
           : 'The server does not respond, and may not have received this. Check that `quittance serve` is running, then try again.',
     });

@@ -1,6 +1,6 @@
 /** The open list of suggestions, and the keys that move in it, accept one or close it. */
 import type { KeyboardEvent, RefObject } from 'react';
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { JsonObject } from '../../../src/base/json.ts';
 import contractsSchema from '../../../schema/contracts.schema.json' with { type: 'json' };
 import type { Completions, KnownNames, Suggestion } from './completions.ts';
@@ -25,8 +25,20 @@ type Suggestions = {
 
 export function useSuggestions(field: RefObject<HTMLTextAreaElement | null>, names: KnownNames): Suggestions {
   const [open, setOpen] = useState<OpenSuggestions | undefined>(undefined);
-  const close = (): void => setOpen(undefined);
-  const suggest = (isAsked: boolean): void => setOpen(findSuggestions(field.current, names, isAsked));
+  const foundNothing = useRef(false);
+  const close = (): void => {
+    foundNothing.current = false;
+    setOpen(undefined);
+  };
+  const suggest = (isAsked: boolean): void => {
+    const found = findSuggestions(field.current, names, isAsked);
+    foundNothing.current = found === undefined;
+    setOpen(found);
+  };
+  // The names of tools and arguments may arrive after a word was typed.
+  useEffect(() => {
+    if (foundNothing.current) suggest(false);
+  }, [names]);
   const accept = ({ insert }: Suggestion): void => {
     const { current } = field;
     if (current === null || open === undefined) return;
