@@ -77,6 +77,14 @@ test('on a phone, lists are cards, a stray or double tap approves nothing, and t
   expect(tooWide).toEqual([]);
   expect(await fits()).toBe(true);
   expect(await findBarriers(page)).toEqual([]);
+  // A card has no line for a missing value, and no gap next to a single figure.
+  await goTo('/sessions/phone');
+  const card = page.locator('.card-rows tbody tr').first();
+  await card.waitFor();
+  expect(await card.locator('[data-label="Message"]').isVisible()).toBe(false);
+  const widthOf = (label: string): Promise<number> =>
+    card.locator(`[data-label="${label}"]`).evaluate((each) => each.getBoundingClientRect().width);
+  expect(await widthOf('Age')).toBe(await widthOf('Outcome'));
 
   const sent: string[] = [];
   page.on('request', (request) => {

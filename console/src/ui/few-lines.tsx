@@ -2,9 +2,10 @@ import type { ReactNode } from 'react';
 import { safeWords } from '../../../src/base/safe-id.ts';
 import { ForeignText } from './foreign-text.tsx';
 
-/** The first lines of a text in a table cell. Hovering shows all of it. */
-export const FewLines = ({ text }: { readonly text: string }): ReactNode => (
-  <bdi className="few-lines" title={safeWords(text)}>
-    <ForeignText text={text} />
-  </bdi>
-);
+/** The first lines of a text in a table cell. Hovering shows all of it. Nothing for no text: a card leaves the line out. */
+export const FewLines = ({ text }: { readonly text: string }): ReactNode =>
+  text === '' ? null : (
+    <bdi className="few-lines" title={safeWords(text)}>
+      <ForeignText text={text} />
+    </bdi>
+  );
