@@ -401,6 +401,17 @@ describe('an answer', () => {
     await expect.poll(() => page.url()).toContain(first.confirmationId);
     await expect.poll(() => focusIn(page, '.side-row[aria-current]')).toBe(true);
     await seen(page);
+    // The first key of an approval does not move the answers: the second one would be refused.
+    await page.setViewportSize({ width: 1440, height: 480 });
+    const top = (): Promise<number> =>
+      button(page, 'Approve').evaluate((each) => each.getBoundingClientRect().top);
+    const before = await top();
+    await page.keyboard.press('a');
+    await page.getByText('or any other key to cancel').waitFor();
+    expect(await top()).toBe(before);
+    await page.keyboard.press('Escape');
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await seen(page);
     await page.keyboard.press('d');
     await page.keyboard.type('Too soon.');
     await page.keyboard.press('Control+Enter');
