@@ -103,7 +103,7 @@ function copySql(first: number, many: number): string {
         replace(replace(replace(regexp_replace(x.text, '"(ent|evt|id)([-_][^"]*)"', '"\\1\\2c' || n || '"', 'g'),
           '"session-sample"', '"session-' || (n % ${sessions}) || '"'), '"call_0"', '"call_c' || n || '"'),
           '"at":' || x.at, '"at":' || (x.at::bigint - 6000000000 + n * 1000)) AS t
-      FROM generate_series(${first}, ${first + many - 1}) n, sample x),
+      FROM generate_series(${first}::bigint, ${first + many - 1}) n, sample x),
     placed AS (
       SELECT i.*, coalesce(h.hash, encode(sha256(convert_to('quittance v1 session "' || i.s || '"', 'UTF8')), 'hex')) AS head,
         coalesce(h.sequence, 0) + row_number() OVER (PARTITION BY i.s ORDER BY i.n, i.version) AS sequence,
