@@ -52,9 +52,11 @@ export function TimelineTable({ timeline, now, active, onActive }: Props): React
       },
     },
     {
-      head: 'Ran',
+      head: 'Duration',
       className: 'num',
-      cell: ({ call, spans }) => (call.attempts === 0 ? '–' : formatDuration(measureCall(spans, now).ranMs)),
+      // The bars also contain the time that the ledger took to store the outcome.
+      cell: ({ call, spans }) =>
+        call.attempts === 0 ? '–' : formatDuration(call.elapsedMs ?? measureCall(spans, now).ranMs),
     },
     { head: 'Age', className: 'num', cell: ({ call }) => <Age at={call.requestedAt} /> },
   ];
