@@ -69,9 +69,6 @@ async function readSession(
 ): Promise<readonly ReadEvent[]> {
   const events = await ledger.journal.readSession(await meantSession(ledger, typed, signal));
   if (events.length > 0) return events;
-  throw new UsageError(
-    `There is no session ${JSON.stringify(terminalId(typed))}.`,
-    ['quittance sessions'],
-    exitCodes.bad,
-  );
+  // Not 1, which means here that the sessions differ.
+  throw new UsageError(`There is no session ${JSON.stringify(terminalId(typed))}.`, ['quittance sessions']);
 }
