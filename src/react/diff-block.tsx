@@ -18,7 +18,9 @@ export function DiffBlock({ path, diff }: { readonly path: string; readonly diff
         </span>
         <span className="qt-added-count">
           <span aria-hidden="true">+{added}</span>
-          <span className="qt-hidden">{added} lines added, </span>
+          <span className="qt-hidden">
+            {added} {added === 1 ? 'line' : 'lines'} added,{' '}
+          </span>
         </span>
         <span className="qt-removed-count">
           <span aria-hidden="true">−{removed}</span>
