@@ -9,6 +9,8 @@ import { toSqlText } from './sql-text.ts';
 
 /** Ordered positions cached for all sessions together. */
 const mostOrdered = 524_288;
+/** Sessions remembered as complete. */
+const mostComplete = 65_536;
 /** In sessions with more index rows, the rows are counted; in others, each is also compared with its entry. */
 const mostCompared = 1_024;
 
@@ -28,6 +30,8 @@ export class EntryIndex {
   end = -1;
   /** Number of ordered positions cached. */
   #ordered = 0;
+  /** Numbers of the sessions whose index was found complete, or was written here. Heads may be forgotten before. */
+  readonly #complete = new Set<number>();
 
   constructor(database: Database) {
     this.#entryAt = prepareRow(database, 'SELECT session, call FROM entries WHERE position = ?');
@@ -77,14 +81,32 @@ export class EntryIndex {
    * again. Checked once, before the index of a session is used.
    */
   requireComplete(head: SessionHead): void {
-    if (head.isChecked) return;
+    if (this.#complete.has(head.session)) return;
     const { rows, entries, bad } = this.#countRows.get(head.session) ?? { rows: 0, entries: 0, bad: 0 };
     const isComplete =
       (entries ?? 0) === head.indexedEntries &&
       (bad ?? 0) === 0 &&
       (rows > mostCompared || this.#findStray.get(head.session) === 0);
     if (!isComplete) throw damagedIndexError(`session ${JSON.stringify(head.sessionId)}`);
-    head.isChecked = true;
+    this.trust([head.session]);
+  }
+
+  /** Numbers of the sessions whose index need not be checked. */
+  get complete(): Iterable<number> {
+    return this.#complete;
+  }
+
+  /** Only this process has written the index of these sessions, or the index was checked. */
+  trust(sessions: Iterable<number>): void {
+    for (const session of sessions) {
+      if (this.#complete.size >= mostComplete) this.#complete.clear();
+      this.#complete.add(session);
+    }
+  }
+
+  /** Another process may have changed the index of any session. */
+  trustNone(): void {
+    this.#complete.clear();
   }
 
   /** Version of a call after its indexed entries; 0 for a call without any. */
@@ -160,6 +182,7 @@ export class EntryIndex {
         positions.join(),
         versions[index] ?? null,
       );
+    if (head.indexedEntries === 0) this.trust([head.session]);
     const { order } = head;
     this.#ordered -= order?.length ?? 0;
     for (const positions of head.tail.values()) {
@@ -186,8 +209,9 @@ export class EntryIndex {
     }
     head.tail = rest;
     if (indexed === 0) return 0;
+    if (!isOurs) this.#complete.delete(head.session);
+    else if (head.indexedEntries === 0) this.trust([head.session]);
     head.indexedEntries += indexed;
-    head.isChecked &&= isOurs;
     this.#ordered -= head.order?.length ?? 0;
     head.order = undefined;
     return indexed;

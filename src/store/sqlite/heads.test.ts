@@ -50,9 +50,10 @@ test.each([
 );
 
 test.each([
-  ['the thread of this process', true],
-  ['another process', false],
-])('the index of a session after %s wrote it is trusted: %s', async (_, isOurs) => {
+  ['the thread of this process', { from: 50, until: 100 }, true],
+  ['another process', { from: -1, until: -1 }, false],
+  ['another process, and then the thread', { from: 70, until: 100 }, false],
+])('the index of a session after %s wrote it', async (_, ofThread, isTrusted) => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));
   const path = join(folder, 'ledger.db');
   const ledger = await openSqliteLedger(path, {}, { longestTail: 40 });
@@ -62,21 +63,54 @@ test.each([
   heads.refreshNow();
   const head = heads.find('s');
   if (head === undefined) throw new Error('no session');
-  expect([heads.versionOf(head, 'unknown'), head.isChecked]).toEqual([0, true]);
+  expect(heads.versionOf(head, 'unknown')).toBe(0);
   await appendTo(ledger, 50, 100);
   const rows = database
     .prepare<[], IndexedEntry>(
       'SELECT session, call, version, position, sequence, hash FROM entries WHERE position > 50',
     )
     .all();
-  heads.noteIndexed(isOurs ? 100 : -1);
+  heads.noteIndexed(ofThread);
   for (const { call, version, position, sequence, hash } of rows)
     expect(heads.adopt('s', call, version, position, sequence, hash)).toBe(true);
   heads.refreshNow();
   expect([heads.indexed, heads.find('s') === head]).toEqual([100, true]);
-  expect(head.isChecked).toBe(isOurs);
-  expect(heads.versionOf(head, 'unknown too')).toBe(0);
+  // Only a check finds that.
+  database.exec(`DELETE FROM entry_index WHERE call = 'call-3'`);
+  if (isTrusted) expect(heads.versionOf(head, 'unknown too')).toBe(0);
+  else expect(() => heads.versionOf(head, 'unknown too')).toThrow('does not agree with its entries');
   database.close();
+  await ledger.close();
+  rmSync(folder, { recursive: true });
+});
+
+test.each([
+  ['takes over', 0, true],
+  ['does not take over, when the index was written since,', 40, false],
+])('a thread %s what the other knows of the index', async (_, later, isTrusted) => {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-heads-'));
+  const path = join(folder, 'ledger.db');
+  const ledger = await openSqliteLedger(path, {}, { longestTail: 40 });
+  await appendTo(ledger, 0, 50);
+  const [database, others] = [openDatabase(path), openDatabase(path)];
+  const [heads, known] = [database, others].map((each) => new Heads(each, Number.POSITIVE_INFINITY)) as [
+    Heads,
+    Heads,
+  ];
+  const checked = known.fresh().find('s');
+  if (checked === undefined) throw new Error('no session');
+  expect(known.versionOf(checked, 'unknown')).toBe(0);
+  const { trusted } = known;
+  known.endSnapshot();
+  await appendTo(ledger, 50, 50 + later);
+  heads.trust(trusted);
+  heads.endSnapshot();
+  database.exec(`DELETE FROM entry_index WHERE call = 'call-3'`);
+  const head = heads.find('s');
+  if (head === undefined) throw new Error('no session');
+  if (isTrusted) expect(heads.versionOf(head, 'unknown')).toBe(0);
+  else expect(() => heads.versionOf(head, 'unknown')).toThrow('does not agree with its entries');
+  for (const each of [database, others]) each.close();
   await ledger.close();
   rmSync(folder, { recursive: true });
 });

@@ -21,6 +21,13 @@ import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-ent
 
 type State = { readonly indexed: number; readonly removals: number };
 
+/** The part of the index between two positions. */
+export type IndexSpan = { readonly from: number; readonly until: number };
+const noSpan: IndexSpan = { from: -1, until: -1 };
+
+/** Numbers of sessions whose index was complete when it ended at this position. */
+export type TrustedSessions = { readonly end: number; readonly sessions: readonly number[] };
+
 /** If more entries were indexed before they were read here, it is quicker to begin anew. */
 const mostMissed = 1_024;
 
@@ -49,9 +56,11 @@ export class Heads {
   #isEndChecked = false;
   /** End of the index in the file, as last read. */
   #indexedNow = 0;
-  /** End of the index that was last written here, or by the other thread of this process; -1 for none. */
-  #indexedHere = -1;
-  #indexedByThread = -1;
+  /** What was last written here, or by the other thread of this process, and by no other process in between. */
+  #own = noSpan;
+  #ownOfThread = noSpan;
+  /** What is known of the index of sessions was true when the index ended here. */
+  #trustedEnd = -1;
 
   /** `longestTail`: number of entries after which the tail is written to the index. */
   constructor(database: Database, longestTail: number, limits: VersionLimits = measuredLimits) {
@@ -125,7 +134,7 @@ export class Heads {
 
   /** For writers, inside the transaction. Returns whether another process has written since the last call. */
   refreshNow(): boolean {
-    if (this.#sessions.areTooMany) this.forget();
+    if (this.#sessions.areTooMany) this.#forgetSessions();
     const version = this.#dataVersion.get() as number;
     if (version === this.#seen) return false;
     const state = this.#state.get();
@@ -141,7 +150,9 @@ export class Heads {
     }
     if (indexed !== this.#index.end || removals !== this.#removals) {
       this.#clear();
+      if (removals !== this.#removals || !this.#isOurs(this.#trustedEnd, indexed)) this.#index.trustNone();
       this.#index.end = indexed;
+      this.#trustedEnd = indexed;
       this.#removals = removals;
       this.#position = indexed;
       this.#sessions.countAgain();
@@ -177,9 +188,30 @@ export class Heads {
     this.#adoptMore = adoptMore;
   }
 
-  /** The end of the index that the writer thread has written last. */
-  noteIndexed(indexed: number): void {
-    this.#indexedByThread = indexed;
+  /** What the writer thread has written of the index. */
+  noteIndexed(span: IndexSpan): void {
+    this.#ownOfThread = span;
+  }
+
+  /** What another thread may take over from `trust`: sessions whose index need not be checked. */
+  get trusted(): TrustedSessions {
+    return { end: this.#index.end, sessions: [...this.#index.complete] };
+  }
+
+  /** Takes over what the other thread of this process knows. It wrote last, unless another process did. */
+  trust({ end, sessions }: TrustedSessions): void {
+    try {
+      this.refresh();
+    } catch {
+      return; // the next writer reports it
+    }
+    if (this.#index.end === end) this.#index.trust(sessions);
+  }
+
+  /** Has only this process written the index between these positions? */
+  #isOurs(from: number, until: number): boolean {
+    if (from === until) return true;
+    return [this.#own, this.#ownOfThread].some((span) => span.until === until && from >= span.from);
   }
 
   /**
@@ -206,7 +238,7 @@ export class Heads {
   /** Another connection has written the tail to the index, up to this position. */
   #followIndex(indexed: number): void {
     if (indexed <= this.#index.end || indexed > this.#position) return;
-    const isOurs = indexed === this.#indexedByThread;
+    const isOurs = this.#isOurs(this.#index.end, indexed);
     for (const head of this.#sessions.known()) {
       const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
@@ -215,6 +247,7 @@ export class Heads {
     }
     this.#sessions.countAgain();
     this.#index.end = indexed;
+    this.#trustedEnd = indexed;
     this.#isEndChecked = false;
     this.#shrink();
   }
@@ -226,10 +259,15 @@ export class Heads {
 
   /** After a rollback: the remembered writes did not happen. */
   forget(): void {
+    this.#own = noSpan;
+    this.#index.trustNone();
+    this.#forgetSessions();
+  }
+
+  #forgetSessions(): void {
     this.#clear();
     this.#epoch++;
     this.#seen = -1;
-    this.#indexedHere = -1;
     this.#index.end = -1;
     this.#sessions.countAgain();
     this.#isFresh = false;
@@ -253,9 +291,9 @@ export class Heads {
     return this.#index.end;
   }
 
-  /** Where the index ended when it was last written here; -1 if it was not, or if that was rolled back. */
-  get indexedHere(): number {
-    return this.#indexedHere;
+  /** What was written here of the index; without the part that was rolled back. */
+  get ownSpan(): IndexSpan {
+    return this.#own;
   }
 
   /** A session of the tail, or another cached one. */
@@ -371,8 +409,10 @@ export class Heads {
       this.#setHead.run(head.sequence, head.hash, head.session);
       this.#sessions.list(head);
     }
+    const before = this.#index.end;
     this.#index.moveEnd(this.#position);
-    this.#indexedHere = this.#position;
+    this.#own = { from: before === this.#own.until ? this.#own.from : before, until: this.#position };
+    this.#trustedEnd = this.#position;
     this.#tailLength = 0;
     this.#shrink();
   }

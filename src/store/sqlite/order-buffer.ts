@@ -8,6 +8,7 @@
  *    use the answers before it receives the message.
  */
 import type { DraftEntry } from '../../ledger/formats/v1/write-entry.ts';
+import type { IndexSpan } from './heads.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { AppendOrder, OrderExtras, StoredPlace, WriteOrder } from './write-order.ts';
 
@@ -21,8 +22,8 @@ const orderInts = 9;
 const headBytes = mostOrders * orderInts * 4;
 const hashChars = 64;
 const placeNumbers = 4;
-/** The first eight bytes say whether the answers are published; then come the time of the commit, and the index. */
-const answerHead = 3;
+/** The first eight bytes say whether the answers are published; then come the time of the commit, and `ownSpan`. */
+const answerHead = 4;
 const smallestBytes = 131_072;
 
 /** Shared between both threads. */
@@ -198,13 +199,14 @@ export class OrderBuffer {
     this.#numbers[1] = value;
   }
 
-  /** End of the index that the thread has written last, with this batch or before; -1 if it wrote none. */
-  get indexed(): number {
-    return this.#numbers[2] as number;
+  /** What the thread has written of the index, with this batch or before. */
+  get ownSpan(): IndexSpan {
+    return { from: this.#numbers[2] as number, until: this.#numbers[3] as number };
   }
 
-  set indexed(value: number) {
-    this.#numbers[2] = value;
+  set ownSpan({ from, until }: IndexSpan) {
+    this.#numbers[2] = from;
+    this.#numbers[3] = until;
   }
 
   #allocate(bytes: number): void {

@@ -15,8 +15,6 @@ export type SessionHead = {
   knowsAll: boolean;
   /** Number of its entries in the index. */
   indexedEntries: number;
-  /** Has the index of the session been checked for completeness? */
-  isChecked: boolean;
   /** Positions of its indexed entries in order, once requested. */
   order: number[] | undefined;
   /** Positions of entries in the tail, by call; null for entries without a call. */
@@ -41,7 +39,6 @@ export function toHead({ session, name, sequence, hash }: SessionRow): SessionHe
     versions: new Map(),
     knowsAll: sequence === 0,
     indexedEntries: sequence,
-    isChecked: false,
     order: undefined,
     tail: new Map(),
   };

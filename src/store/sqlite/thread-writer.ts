@@ -15,7 +15,7 @@ import type { Appender } from './appender.ts';
 import type { EntryTable } from './entry-table.ts';
 import { decode } from './entry-row.ts';
 import { HandOver } from './hand-over.ts';
-import type { Heads } from './heads.ts';
+import type { Heads, TrustedSessions } from './heads.ts';
 import { mostOrders, OrderBuffer } from './order-buffer.ts';
 import type { OrderExecutor } from './order-executor.ts';
 import { OrderJob } from './order-job.ts';
@@ -71,6 +71,8 @@ export class ThreadWriter implements OtherWriter {
   /** Answers that are not handled yet. */
   readonly #replies: BatchReply[] = [];
   #buffers = 0;
+  /** End of the index that this thread had written when it told the other of it. */
+  #toldUntil: number | undefined;
   #worker: Worker | undefined;
   #isReady = false;
   #failure: unknown;
@@ -130,9 +132,19 @@ export class ThreadWriter implements OtherWriter {
       buffer: sent.number,
       count: jobs.length,
       memory: isNew ? buffer.memory : undefined,
+      trusted: this.#takeTrusted(),
     };
     worker.postMessage(request);
     return jobs.length;
+  }
+
+  /** What the thread may trust, if this thread has written the index since it last told. */
+  #takeTrusted(): TrustedSessions | undefined {
+    const { heads } = this.#parts;
+    const { until } = heads.ownSpan;
+    if (until === this.#toldUntil) return undefined;
+    this.#toldUntil = until;
+    return heads.trusted;
   }
 
   /** Lets the process end without the thread, unless it has orders or is ending. */
@@ -174,6 +186,7 @@ export class ThreadWriter implements OtherWriter {
       });
       worker.on('exit', () => this.#exited());
       this.#worker = worker;
+      this.#toldUntil = undefined;
       this.#isReady = false;
       this.#failure = undefined;
     } catch (error) {
@@ -237,7 +250,7 @@ export class ThreadWriter implements OtherWriter {
     sent.isAdopted = true;
     const { heads } = this.#parts;
     try {
-      heads.noteIndexed(sent.buffer.indexed);
+      heads.noteIndexed(sent.buffer.ownSpan);
       adoptInto(heads, sent);
     } catch {
       // The file cannot be read now. The next reader reads the entries from it, or reports the problem.

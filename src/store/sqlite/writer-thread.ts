@@ -5,6 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase, prepareValue } from './database.ts';
+import type { IndexSpan, TrustedSessions } from './heads.ts';
 import { LogState } from './log-state.ts';
 import type { OrderMemory, PlainAnswer } from './order-buffer.ts';
 import { OrderBuffer } from './order-buffer.ts';
@@ -30,11 +31,13 @@ export type WriterThreadData = {
   readonly logMemory: SharedArrayBuffer;
 };
 
-/** A batch to write: a buffer, how many orders it has, and its memory if that is new. */
+/** A batch to write: a buffer, how many orders it has, its memory if that is new, and what the main thread knows. */
 export type SentBatch = {
   readonly buffer: number;
   readonly count: number;
   readonly memory: OrderMemory | undefined;
+  /** Without it the thread would check the index of each session again. */
+  readonly trusted: TrustedSessions | undefined;
 };
 export type ThreadRequest = SentBatch | 'end';
 
@@ -65,9 +68,9 @@ class Batch {
   }
 
   /** Before the commit: stores the answer, and publishes the batch if all of it is in this transaction. */
-  prepare(index: number, answer: OrderAnswer, indexed: number): void {
+  prepare(index: number, answer: OrderAnswer, ownSpan: IndexSpan): void {
     this.#memory.answer(index, toPlain(answer));
-    this.#memory.indexed = indexed;
+    this.#memory.ownSpan = ownSpan;
     if (++this.#performed === this.count) this.#memory.publish();
   }
 
@@ -169,7 +172,7 @@ function serve(port: MessagePort, data: WriterThreadData): void {
       },
       ending: () => {
         for (const { batch, index, answer } of performed)
-          batch.prepare(index, answer as OrderAnswer, heads.indexedHere);
+          batch.prepare(index, answer as OrderAnswer, heads.ownSpan);
       },
       committed: () => {
         const tookMs = performance.now() - beganMs;
@@ -183,7 +186,8 @@ function serve(port: MessagePort, data: WriterThreadData): void {
   const buffers = new Map<number, OrderBuffer>();
   const reply = (events: ThreadReply): void => port.postMessage(events);
 
-  const begin = ({ buffer, count, memory }: SentBatch): void => {
+  const begin = ({ buffer, count, memory, trusted }: SentBatch): void => {
+    if (trusted !== undefined) heads.trust(trusted);
     if (memory !== undefined) buffers.set(buffer, new OrderBuffer(memory));
     const shared = buffers.get(buffer) as OrderBuffer; // the first batch of each buffer has its memory
     const batch = new Batch(buffer, shared, count, reply);
