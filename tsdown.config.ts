@@ -65,6 +65,7 @@ export default defineConfig([
       'log-thread': 'src/store/sqlite/log-thread.ts',
       'projector-thread': 'src/store/sqlite/projector-thread.ts',
       'writer-thread': 'src/store/sqlite/writer-thread.ts',
+      'filler-thread': 'src/store/postgres/filler-thread.ts',
       'backtest-thread': 'src/cli/backtest-thread.ts',
       'job-thread': 'src/http/job-thread.ts',
       'reader-thread': 'src/http/reader-thread.ts',

@@ -12,6 +12,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts';
 import { newSessionTally, countCall, countEvent } from '../../src/ledger/session-tally.ts';
 import { toCallSummary } from '../../src/ledger/summarize-call.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
+import { fillerName } from '../../src/store/postgres/filler.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import { rowsPerPart } from '../../src/store/postgres/word-functions.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
@@ -208,4 +209,60 @@ test('a search that no index answers ends after as many rows as it may examine',
   const { found, examinedPerPage } = await searchSessions(ledger, 'needle');
   expect(found).toEqual(wantedSessions);
   expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);
+});
+
+test('a long backlog is filled by a thread with a connection of its own, which ends with the ledger', async () => {
+  const name = newName();
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  // Tells these connections from those of other tests.
+  await admin.query(`CREATE ROLE ${name} SUPERUSER LOGIN PASSWORD 'pw'`);
+  const ofThread = async (): Promise<readonly number[]> => {
+    const { rows } = await admin.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE usename = $1 AND application_name = $2',
+      [name, fillerName],
+    );
+    return rows.map(({ pid }) => pid);
+  };
+  const asRole = new URL(url);
+  asRole.username = name;
+  asRole.password = 'pw';
+  const ledger = await openPostgresLedger(asRole.href, {
+    schema: name,
+    sealKey: Buffer.alloc(32, 1),
+    spillFolder: join(tmpdir(), name),
+  });
+  const countCalls = async (): Promise<number> => {
+    const [tally] = await ledger.queries.tallyCalls({ by: [] });
+    return tally?.calls ?? 0;
+  };
+  try {
+    const append = (from: number, until: number): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: until - from }, (_, n) =>
+          makeEntries([{ session: `session-${n % 50}`, call: `call-${from + n}`, story: 'read' }]).map(
+            (entry) => ledger.journal.append(entry),
+          ),
+        ).flat(),
+      );
+    await append(0, 100);
+    expect([await countCalls(), await ofThread()]).toEqual([100, []]);
+
+    // Nothing is filled before there is much to fill.
+    await admin.query(`BEGIN; SELECT 1 FROM ${name}.read_progress FOR UPDATE`);
+    await append(100, 13_000);
+    await admin.query('COMMIT');
+    expect(await countCalls()).toBe(13_000);
+    const [pid] = await ofThread();
+    expect(pid).toBeDefined();
+
+    await admin.query('SELECT pg_terminate_backend($1)', [pid]);
+    await append(13_000, 13_010);
+    expect(await countCalls()).toBe(13_010);
+  } finally {
+    await ledger.close();
+  }
+  await expect.poll(ofThread).toEqual([]);
+  await admin.query(`REASSIGN OWNED BY ${name} TO CURRENT_USER; DROP ROLE ${name}`);
+  await admin.end();
 });

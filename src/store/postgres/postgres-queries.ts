@@ -14,6 +14,7 @@ import { closedError } from '../../ledger/refuse-entry.ts';
 import type { FilterDialect, SqlCondition, SqlFilters } from '../../ledger/call-filters.ts';
 import { toCallFilters } from '../../ledger/call-filters.ts';
 import type { PgValue } from './pg-driver.ts';
+import { Filler } from './filler.ts';
 import type { PgPool } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
 import { isBehindSql, projectStep } from './projection.ts';
@@ -37,6 +38,7 @@ const sliceRows = 5_000;
 
 export class PostgresQueries implements Queries {
   readonly #pool: PgPool;
+  readonly #filler: Filler;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -46,6 +48,7 @@ export class PostgresQueries implements Queries {
 
   constructor(pool: PgPool) {
     this.#pool = pool;
+    this.#filler = new Filler(pool.settings);
   }
 
   /** Something was appended: fills the tables soon, so that the first list need not wait for long. */
@@ -64,6 +67,7 @@ export class PostgresQueries implements Queries {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    await this.#filler.close();
     await Promise.allSettled([this.#running, this.#next]);
   }
 
@@ -90,11 +94,23 @@ export class PostgresQueries implements Queries {
     const [row] = await this.#pool.read<{ behind: boolean }>(isBehindSql);
     if (row?.behind !== true) return;
     try {
-      while (await projectStep(this.#pool)) if (this.#closed) throw closedError();
+      await this.#project();
     } catch (error) {
       if (!mayNotWrite(error)) throw error;
       await this.#awaitWriters();
     }
+  }
+
+  /** What one step does not do is much: a thread does the rest, and all later work. */
+  async #project(): Promise<void> {
+    if (!this.#filler.isStarted && !(await this.#step())) return;
+    if (await this.#filler.fill()) return;
+    while (await this.#step());
+  }
+
+  async #step(): Promise<boolean> {
+    if (this.#closed) throw closedError();
+    return projectStep(this.#pool);
   }
 
   /** A role that only reads cannot fill the tables. Processes that append fill them within a second, or three under load. */
