@@ -237,14 +237,13 @@ test('a long backlog is filled by a thread with a connection of its own, which e
     return tally?.calls ?? 0;
   };
   try {
-    const append = (from: number, until: number): Promise<unknown> =>
-      Promise.all(
-        Array.from({ length: until - from }, (_, n) =>
-          makeEntries([{ session: `session-${n % 50}`, call: `call-${from + n}`, story: 'read' }]).map(
-            (entry) => ledger.journal.append(entry),
-          ),
-        ).flat(),
+    const append = async (from: number, until: number): Promise<void> => {
+      const calls = Array.from({ length: until - from }, (_, n) => from + n);
+      const entries = makeEntries(
+        calls.map((call) => ({ session: `session-${call % 50}`, call: `call-${call}`, story: 'read' })),
       );
+      await Promise.all(entries.map(async (entry) => ledger.journal.append(entry)));
+    };
     await append(0, 100);
     expect([await countCalls(), await ofThread()]).toEqual([100, []]);
 

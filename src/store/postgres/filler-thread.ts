@@ -6,10 +6,10 @@ import { PgPool } from './pg-pool.ts';
 import { projectStep } from './projection.ts';
 import type { PostgresSettings } from './settings.ts';
 
-export type FillerRequest = 'fill' | 'end';
+export type FillerThreadRequest = 'fill' | 'end';
 
 /** The answer to `fill`: do the tables say all that was committed before the request? */
-export type FillerAnswer = boolean;
+export type FillerThreadAnswer = boolean;
 
 if (parentPort !== null) serve(parentPort, workerData as PostgresSettings);
 
@@ -26,7 +26,7 @@ function serve(port: MessagePort, settings: PostgresSettings): void {
     } catch {
       // The process fills the tables itself, and reports what it meets.
     }
-    port.postMessage(isDone satisfies FillerAnswer);
+    port.postMessage(isDone satisfies FillerThreadAnswer);
   };
 
   const end = async (): Promise<void> => {
@@ -36,7 +36,7 @@ function serve(port: MessagePort, settings: PostgresSettings): void {
     port.close();
   };
 
-  port.on('message', (request: FillerRequest) => {
+  port.on('message', (request: FillerThreadRequest) => {
     if (request === 'end') void end();
     else filling = filling.then(fill);
   });

@@ -3,7 +3,7 @@
  * available, the process works without it.
  */
 import { Worker } from 'node:worker_threads';
-import type { FillerAnswer, FillerRequest } from './filler-thread.ts';
+import type { FillerThreadAnswer, FillerThreadRequest } from './filler-thread.ts';
 import type { PostgresSettings } from './settings.ts';
 
 /** What the server calls the connection of the thread. */
@@ -34,7 +34,7 @@ export class Filler {
     return new Promise((resolve) => {
       this.#tell = resolve;
       worker.ref();
-      worker.postMessage('fill' satisfies FillerRequest);
+      worker.postMessage('fill' satisfies FillerThreadRequest);
     });
   }
 
@@ -44,7 +44,7 @@ export class Filler {
     const worker = this.#worker;
     if (worker === undefined) return;
     worker.ref(); // not released again, because the thread is ending
-    worker.postMessage('end' satisfies FillerRequest);
+    worker.postMessage('end' satisfies FillerThreadRequest);
     await new Promise((resolve) => worker.once('exit', resolve));
   }
 
@@ -59,7 +59,7 @@ export class Filler {
         // It reads much and keeps little: without a limit the engine would not collect garbage for many steps.
         resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
       });
-      worker.on('message', (isDone: FillerAnswer) => {
+      worker.on('message', (isDone: FillerThreadAnswer) => {
         if (!this.#isBroken) worker.unref();
         this.#answer(isDone);
       });

@@ -15,15 +15,13 @@ import { CachedSessions, measuredLimits, type VersionLimits } from './cached-ses
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
 import { damagedIndexError, EntryIndex } from './entry-index.ts';
 import type { SessionHead } from './session-head.ts';
+import type { IndexSpan } from './own-index.ts';
+import { OwnIndex } from './own-index.ts';
 import { ReadSnapshot } from './read-snapshot.ts';
 import { fromSqlText } from './sql-text.ts';
 import { saysWhereItStands, type IndexedEntry, type TailEntry } from './tail-entry.ts';
 
 type State = { readonly indexed: number; readonly removals: number };
-
-/** The part of the index between two positions. */
-export type IndexSpan = { readonly from: number; readonly until: number };
-const noSpan: IndexSpan = { from: -1, until: -1 };
 
 /** Numbers of sessions whose index was complete when it ended at this position. */
 export type TrustedSessions = { readonly end: number; readonly sessions: readonly number[] };
@@ -56,10 +54,8 @@ export class Heads {
   #isEndChecked = false;
   /** End of the index in the file, as last read. */
   #indexedNow = 0;
-  /** What was last written here, or by the other thread of this process, and by no other process in between. */
-  #own = noSpan;
-  #ownOfThread = noSpan;
-  /** What is known of the index of sessions was true when the index ended here. */
+  readonly #own = new OwnIndex();
+  /** End of the index for which `complete` of the index is true. */
   #trustedEnd = -1;
 
   /** `longestTail`: number of entries after which the tail is written to the index. */
@@ -150,7 +146,8 @@ export class Heads {
     }
     if (indexed !== this.#index.end || removals !== this.#removals) {
       this.#clear();
-      if (removals !== this.#removals || !this.#isOurs(this.#trustedEnd, indexed)) this.#index.trustNone();
+      if (removals !== this.#removals || !this.#own.includes(this.#trustedEnd, indexed))
+        this.#index.trustNone();
       this.#index.end = indexed;
       this.#trustedEnd = indexed;
       this.#removals = removals;
@@ -190,7 +187,7 @@ export class Heads {
 
   /** What the writer thread has written of the index. */
   noteIndexed(span: IndexSpan): void {
-    this.#ownOfThread = span;
+    this.#own.noteThread(span);
   }
 
   /** What another thread may take over from `trust`: sessions whose index need not be checked. */
@@ -206,12 +203,6 @@ export class Heads {
       return; // the next writer reports it
     }
     if (this.#index.end === end) this.#index.trust(sessions);
-  }
-
-  /** Has only this process written the index between these positions? */
-  #isOurs(from: number, until: number): boolean {
-    if (from === until) return true;
-    return [this.#own, this.#ownOfThread].some((span) => span.until === until && from >= span.from);
   }
 
   /**
@@ -238,7 +229,7 @@ export class Heads {
   /** Another connection has written the tail to the index, up to this position. */
   #followIndex(indexed: number): void {
     if (indexed <= this.#index.end || indexed > this.#position) return;
-    const isOurs = this.#isOurs(this.#index.end, indexed);
+    const isOurs = this.#own.includes(this.#index.end, indexed);
     for (const head of this.#sessions.known()) {
       const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
@@ -259,7 +250,7 @@ export class Heads {
 
   /** After a rollback: the remembered writes did not happen. */
   forget(): void {
-    this.#own = noSpan;
+    this.#own.forget();
     this.#index.trustNone();
     this.#forgetSessions();
   }
@@ -291,9 +282,9 @@ export class Heads {
     return this.#index.end;
   }
 
-  /** What was written here of the index; without the part that was rolled back. */
+  /** The part of the index that was written here, without what was rolled back. */
   get ownSpan(): IndexSpan {
-    return this.#own;
+    return this.#own.span;
   }
 
   /** A session of the tail, or another cached one. */
@@ -409,9 +400,8 @@ export class Heads {
       this.#setHead.run(head.sequence, head.hash, head.session);
       this.#sessions.list(head);
     }
-    const before = this.#index.end;
+    this.#own.wrote(this.#index.end, this.#position);
     this.#index.moveEnd(this.#position);
-    this.#own = { from: before === this.#own.until ? this.#own.from : before, until: this.#position };
     this.#trustedEnd = this.#position;
     this.#tailLength = 0;
     this.#shrink();

@@ -8,7 +8,7 @@
  *    use the answers before it receives the message.
  */
 import type { DraftEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { IndexSpan } from './heads.ts';
+import type { IndexSpan } from './own-index.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { AppendOrder, OrderExtras, StoredPlace, WriteOrder } from './write-order.ts';
 

@@ -5,8 +5,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase, prepareValue } from './database.ts';
-import type { IndexSpan, TrustedSessions } from './heads.ts';
+import type { TrustedSessions } from './heads.ts';
 import { LogState } from './log-state.ts';
+import type { IndexSpan } from './own-index.ts';
 import type { OrderMemory, PlainAnswer } from './order-buffer.ts';
 import { OrderBuffer } from './order-buffer.ts';
 import type { OrderExecutor } from './order-executor.ts';
