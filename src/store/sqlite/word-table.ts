@@ -12,9 +12,13 @@ import { prepareRow, prepareValue } from './database.ts';
 /** Words are separated by spaces only: marks consist of other characters too. */
 const separators = '!#$%&()*+,-./:;<=>?@[]^_`{|}~';
 
+/** Segments of the index that SQLite merges at a time. With its default, 4, filling took a tenth longer. */
+const segmentsPerMerge = 8;
+
 export const wordTable: string = `
   CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, detail=none,
     tokenize="ascii tokenchars '${separators}'");
+  INSERT INTO words (words, rank) VALUES ('automerge', ${segmentsPerMerge});
 `;
 
 /** Positions per part. */
