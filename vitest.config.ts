@@ -17,7 +17,7 @@ export const common = {
   expect: { poll: { timeout: 120_000 } },
   execArgv: [...evenPriority],
 };
-/** Tests with frameworks, which keep things in their process that others must not find. */
+/** Tests with frameworks, which are installed separately. */
 const withFrameworks = 'test/frameworks/**/*.test.ts';
 /** Tests that open the console or the site in a browser, or need the built console. */
 const withBrowser = 'test/{console/**/{weight,*.browser},site/**/*}.test.ts';
@@ -96,10 +96,13 @@ export default defineConfig({
           // They know the package only by its name, as its users do.
           execArgv: [...common.execArgv, ...packageArguments()],
           name: 'frameworks',
-          setupFiles: ['test/await-frameworks.ts'],
+          setupFiles: ['test/restore-process.ts', 'test/await-frameworks.ts'],
           include: [withFrameworks],
           // What `npm run compat` copies there is run by that.
           exclude: ['**/node_modules/**', 'test/frameworks/oldest/**'],
+          // To load the frameworks for each file takes a third of the time. An application has several of them in its
+          // process too. The examples start each of them alone in a process.
+          isolate: false,
         },
       },
     ],
