@@ -8,7 +8,7 @@ import type { Feed } from '../ledger/feed.ts';
 import type { StoredCall } from '../ledger/journal.ts';
 import { RuntimeBehaviors } from './behaviors/runtime-behaviors.ts';
 import { remindOf } from './people/remind.ts';
-import { endOrphan, sweep } from './recovery/recover.ts';
+import { endOrphan, isOrphan, sweep } from './recovery/recover.ts';
 import { recoverCall } from './recovery/recover-call.ts';
 import { WaitingRoom } from './recovery/waiting-room.ts';
 import type { CallServices, OrphanEnd } from './state/call-services.ts';
@@ -49,6 +49,10 @@ export class RuntimeCore implements RuntimeState {
 
   endOrphan(...[stored, call, asker]: Parameters<CallServices['endOrphan']>): Promise<OrphanEnd> {
     return endOrphan(this, stored, call, asker === 'of the call' ? 1 : 0);
+  }
+
+  isOrphan(...[stored, call, asker]: Parameters<CallServices['isOrphan']>): Promise<boolean> {
+    return isOrphan(this, stored, call, asker === 'of the call' ? 1 : 0);
   }
 
   replyTo(call: CallRef): Promise<CallReply> | undefined {

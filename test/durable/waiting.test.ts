@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 import { deferred, envelope } from '../stage.ts';
-import type { Play } from './play.ts';
+import type { CallOrder, Play } from './play.ts';
 import { openPlay } from './play.ts';
 
 let play: Play;
@@ -95,6 +95,38 @@ describe('[one-outcome] a process that waits for another', () => {
     );
     expect({ code, said }).toEqual({ code: 7, said: ['waiting', 'turn.opened'] });
     await runtime.close();
+    await ledger.close();
+  });
+});
+
+describe('[one-outcome] if the other process is killed meanwhile', () => {
+  /** A process whose body hangs, and another that makes a call after it. */
+  async function meet(first: CallOrder, second: CallOrder): Promise<{ answer: Promise<unknown> }> {
+    const [one, other] = await Promise.all([play.start({ afterwards: 'hang' }), play.start()]);
+    one.tell({ type: 'call', ...first }).catch(() => undefined);
+    await one.reached;
+    const answer = other.tell({ type: 'call', ...second });
+    // Takes longer than the way of the other call to its wait.
+    await other.call('elsewhere', 'put', {}, 'elsewhere');
+    await one.kill();
+    return { answer };
+  }
+
+  it('[one-outcome] [no-silent-rerun] a repeated call ends as indeterminate', async () => {
+    const call: CallOrder = { sessionId: 's', callId: 'a', tool: 'pay' };
+    const { answer } = await meet(call, call);
+    expect(await answer).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate' });
+    expect(play.world.count('a')).toBe(1);
+  });
+
+  it('[one-outcome] [no-silent-rerun] a call with the same key asks a person', async () => {
+    const order = { tool: 'order', args: { key: 'k' } };
+    await meet({ sessionId: 's', callId: 'a', ...order }, { sessionId: 't', callId: 'b', ...order });
+    const ledger = await openLedger(play.ledger, { readOnly: true });
+    await expect
+      .poll(async () => (await ledger.queries.findConfirmations({ status: 'pending' })).rows)
+      .toMatchObject([{ sessionId: 't', callId: 'b' }]);
+    expect(play.world.count('k')).toBe(1);
     await ledger.close();
   });
 });

@@ -73,7 +73,7 @@ export async function meetHolder(
   if (stored === undefined || call === undefined) return { type: 'found', found: { toolKey, claimKey } };
   if (call.settled === undefined) {
     const orphan = await services.endOrphan(stored, call, 'of another');
-    if (orphan.type !== 'ended') await awaitOtherProcess(live, call, stored.version);
+    if (orphan.type !== 'ended') await awaitOtherProcess(live, call, stored, 'of another');
     return lookUp(live, claimKey);
   }
   if (!call.settled.unsettledEffect) return stopped({ type: 'copy', from: holder });

@@ -118,6 +118,18 @@ function openCallIds(events: readonly QuittanceEvent[]): readonly string[] {
   return [...open];
 }
 
+/** Is the owner of the call gone? A hand-off has none: it is due at a fixed time. */
+export async function isOrphan(
+  { engine }: RuntimeState,
+  { ownerId }: StoredCall,
+  call: Call,
+  askers: number,
+): Promise<boolean> {
+  const { sessionId, callId } = call;
+  if (isHandoff(call)) return isDue(engine, call);
+  return !(await hasLiveOwner(engine.ledger, { sessionId, callId, ownerId }, askers));
+}
+
 /** Ends a repeated call if its owner is gone. If it waits for a person, this process holds it from now on. */
 export async function endOrphan(
   state: RuntimeState,
@@ -125,13 +137,7 @@ export async function endOrphan(
   call: Call,
   askers: number,
 ): Promise<OrphanEnd> {
-  const { ledger } = state.engine;
-  const { sessionId, callId } = call;
-  // A hand-off is due at a fixed time, whether its owner lives or not.
-  const isOwned = isHandoff(call)
-    ? !isDue(state.engine, call)
-    : await hasLiveOwner(ledger, { sessionId, callId, ownerId: stored.ownerId }, askers);
-  if (isOwned) return { type: 'left' };
+  if (!(await isOrphan(state, stored, call, askers))) return { type: 'left' };
   if ((await importSpills(state.engine)) > 0) return { type: 'ended' };
   const { how, reply } = await recoverCall(state, stored, call);
   if (reply?.type === 'held') return reply;

@@ -111,7 +111,7 @@ function withResolution({ resolution }: Call, outcome: ToolOutcome): ToolOutcome
 async function readChanged(live: AcceptedCall, stored: StoredCall): Promise<StoredCall | undefined> {
   const { engine, turn, request } = live;
   const call = foldStored(stored);
-  if (call !== undefined) await awaitOtherProcess(live, call, stored.version);
+  if (call !== undefined) await awaitOtherProcess(live, call, stored, 'of the call');
   return engine.ledger.journal.readCall(turn.sessionId, request.id);
 }
 

@@ -1,23 +1,36 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
+import type { StoredCall } from '../../ledger/journal.ts';
 import type { AcceptedCall } from './accepted-call.ts';
+import type { Asker } from './call-services.ts';
+import { untilOrphan } from './until-orphan.ts';
 import { whenChanged } from './when-changed.ts';
 
 /**
- * Waits until another process changes the call: this call, or one with the same idempotency key. That process
- * may be stopped or take for ever, so a closed runtime stops waiting. It then throws `call.pending`, and the
+ * Waits until another process changes the call, or is gone: this call, or one with the same idempotency key. That
+ * process may be stopped or take for ever, so a closed runtime stops waiting. It then throws `call.pending`, and the
  * call stays open. It also throws if the call has ended meanwhile, e.g. by its deadline; no caller sees that
  * error.
  */
-export async function awaitOtherProcess(live: AcceptedCall, call: Call, version: number): Promise<void> {
+export async function awaitOtherProcess(
+  live: AcceptedCall,
+  call: Call,
+  stored: StoredCall,
+  asker: Asker,
+): Promise<void> {
   const stop = new AbortController();
+  const over = new AbortController();
   const leave = (): void => stop.abort();
   live.signals.onLeave = leave;
   live.signals.abandon = leave;
   if (live.signals.left) leave();
+  const orphan = untilOrphan(live, stored, call, asker);
+  const either = AbortSignal.any([stop.signal, over.signal]);
   try {
-    await whenChanged(live.engine, call, version, stop.signal);
+    await Promise.race([whenChanged(live.engine, call, stored.version, either), orphan.promise]);
   } finally {
+    orphan.stop();
+    over.abort();
     if (live.signals.onLeave === leave) live.signals.onLeave = undefined;
     if (live.signals.abandon === leave) live.signals.abandon = undefined;
   }

@@ -72,7 +72,7 @@ export class ThreadWriter implements OtherWriter {
   readonly #replies: BatchReply[] = [];
   #buffers = 0;
   /** End of the index that this thread had written when it told the other of it. */
-  #toldUntil: number | undefined;
+  #trustedUntil: number | undefined;
   #worker: Worker | undefined;
   #isReady = false;
   #failure: unknown;
@@ -142,8 +142,8 @@ export class ThreadWriter implements OtherWriter {
   #takeTrusted(): TrustedSessions | undefined {
     const { heads } = this.#parts;
     const { until } = heads.ownSpan;
-    if (until === this.#toldUntil) return undefined;
-    this.#toldUntil = until;
+    if (until === this.#trustedUntil) return undefined;
+    this.#trustedUntil = until;
     return heads.trusted;
   }
 
@@ -186,7 +186,7 @@ export class ThreadWriter implements OtherWriter {
       });
       worker.on('exit', () => this.#exited());
       this.#worker = worker;
-      this.#toldUntil = undefined;
+      this.#trustedUntil = undefined;
       this.#isReady = false;
       this.#failure = undefined;
     } catch (error) {
