@@ -55,6 +55,8 @@ export default defineConfig({
     target: 'es2022',
     // No inlining: the content security policy allows only scripts and styles in files of the server.
     assetsInlineLimit: 0,
+    // One file: the parts are larger together, and each page would load several of them, in any order.
+    cssCodeSplit: false,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: { codeSplitting: { groups: [sharedByPages], includeDependenciesRecursively: false } },
