@@ -120,22 +120,24 @@ beforeAll(async () => {
     },
     { name: '..', description: 'Its name is a step in a path.' },
   ]);
-  await publish('g-orders', [report(orders)]);
-  await publish('g-mail', [
-    report(mail, {
-      status: 'failed',
-      failures: 3,
-      lastError: `spawn ENOENT ${hostile}`,
-      retryAt: now() + 3_600_000,
-    }),
-  ]);
+  await refresh();
   await publish('g-old', [report(old)], { seenAt: now() - 3_600_000 });
   await publish('g-evil', [report(evil)], { endedAt: now() });
 });
 afterAll(() => stage.close());
 
 /** The reports of these tests are not repeated, so they must be fresh. */
-const refresh = (): Promise<void> => publish('g-orders', [report(orders)]);
+async function refresh(): Promise<void> {
+  await publish('g-orders', [report(orders)]);
+  await publish('g-mail', [
+    report(mail, {
+      status: 'failed',
+      failures: 3,
+      lastError: `spawn ENOENT ${hostile}`,
+      retryAt: stage.ledger.now() + 3_600_000,
+    }),
+  ]);
+}
 
 const fits = ({ page }: Visitor): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);

@@ -144,8 +144,15 @@ test('the plain pages and llms.txt are next to the built ones', () => {
 describe('in a browser', () => {
   test('the site is searched without a network, and finds the right page', async () => {
     const { page, problems } = await open('/getting-started');
-    await page.keyboard.press('Control+k');
-    await page.getByRole('searchbox').or(page.locator('#localsearch-input')).first().fill('twin guard');
+    const search = page.getByRole('searchbox').or(page.locator('#localsearch-input')).first();
+    // Keys have an effect only when the scripts of the page have run.
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('Control+k');
+        return search.isVisible();
+      })
+      .toBe(true);
+    await search.fill('twin guard');
     await page.locator('.result', { hasText: 'Asking again' }).first().click();
     await page.waitForURL(/\/calls\.html#asking-again|\/calls#asking-again/);
     expect(problems).toEqual([]);
