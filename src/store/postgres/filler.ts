@@ -2,7 +2,8 @@
  * Fills the read tables in a separate thread with a connection of its own, to relieve a busy process. If no thread is
  * available, the process works without it.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startFillThread } from '../../runtime/host/start-fill-thread.ts';
 import type { FillerThreadAnswer, FillerThreadRequest } from './filler-thread.ts';
 import type { PostgresSettings } from './settings.ts';
 
@@ -50,15 +51,8 @@ export class Filler {
 
   #start(): Worker | undefined {
     if (this.#worker !== undefined || this.#isBroken) return this.#worker;
-    // After a build this file is JavaScript; in the sources it is TypeScript.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     try {
-      const worker = new Worker(new URL(`./filler-thread${extension}`, import.meta.url), {
-        workerData: this.#settings,
-        execArgv: ['--disable-warning=ExperimentalWarning'],
-        // It reads much and keeps little: without a limit the engine would not collect garbage for many steps.
-        resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
-      });
+      const worker = startFillThread('filler-thread', import.meta.url, this.#settings);
       worker.on('message', (isDone: FillerThreadAnswer) => {
         if (!this.#isBroken) worker.unref();
         this.#answer(isDone);

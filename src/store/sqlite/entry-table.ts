@@ -134,7 +134,7 @@ export class EntryTable {
    */
   #linkBefore(head: SessionHead, row: EntryRow): Link | undefined {
     if (head.sequence > shortSession) return undefined;
-    const position = this.#heads.positionBefore(head, row.position);
+    const position = this.#heads.index.positionBefore(head, row.position);
     const link = position === undefined ? undefined : this.#linkAt.get(position, row.session);
     return link?.sequence === row.sequence - 1 ? link : undefined;
   }
@@ -150,7 +150,9 @@ export class EntryTable {
     const rows =
       head === undefined
         ? this.#sizesAfter.all(after, limit)
-        : this.#heads.positionsIn(head, after, limit).flatMap((position) => this.#sizeAt.get(position) ?? []);
+        : this.#heads.index
+            .positionsIn(head, after, limit)
+            .flatMap((position) => this.#sizeAt.get(position) ?? []);
     const nameOf = this.#createNameOf(head);
     return rows.map(({ position, session, bytes }) => ({ position, sessionId: nameOf(session), bytes }));
   }
@@ -163,7 +165,7 @@ export class EntryTable {
   }
 
   *#withoutCall(head: SessionHead): Generator<EntryRow, void> {
-    for (const position of this.#heads.positionsWithoutCall(head)) {
+    for (const position of this.#heads.index.positionsWithoutCall(head)) {
       const row = this.#at.get(position);
       if (row !== undefined) yield row;
     }
@@ -216,7 +218,7 @@ export class EntryTable {
     after = 0,
     limit: number = Number.MAX_SAFE_INTEGER,
   ): Generator<EntryRow, void> {
-    for (const position of this.#heads.positionsIn(head, after, limit)) {
+    for (const position of this.#heads.index.positionsIn(head, after, limit)) {
       const row = this.#at.get(position);
       if (row !== undefined) yield row;
     }

@@ -42,7 +42,7 @@ export function setFirstMarks(database: Database): void {
   markStates(parts);
   markEffects(parts);
   for (const head of heads.all()) {
-    const [first] = heads.positionsIn(head, 0, 1);
+    const [first] = heads.index.positionsIn(head, 0, 1);
     if (first !== undefined) parts.put.run(markOf.session(head.sessionId), first);
   }
   markCounters(parts);

@@ -37,7 +37,7 @@ test.each([
     await appendTo(ledger, 30, 42);
     await appendTo(ledger, 42, 49);
     heads.refreshNow();
-    expect([heads.indexed, heads.position]).toEqual([42, 49]);
+    expect([heads.index.end, heads.position]).toEqual([42, 49]);
     const head = heads.find('s');
     if (head === undefined) throw new Error('no session');
     expect([head.knowsAll, head.versions.size]).toEqual([false, 7]);
@@ -80,11 +80,11 @@ test.each([
       'SELECT session, call, version, position, sequence, hash FROM entries WHERE position > 50',
     )
     .all();
-  heads.noteIndexed(ofThread);
+  heads.ownIndex.noteThread(ofThread);
   for (const { call, version, position, sequence, hash } of rows)
     expect(heads.adopt('s', call, version, position, sequence, hash)).toBe(true);
   heads.refreshNow();
-  expect([heads.indexed, heads.find('s') === head]).toEqual([100, true]);
+  expect([heads.index.end, heads.find('s') === head]).toEqual([100, true]);
   // Only a check finds that.
   database.exec(`DELETE FROM entry_index WHERE call = 'call-3'`);
   expect(isChecked(heads, head)).toBe(!isTrusted);
@@ -138,10 +138,10 @@ test('entries that another connection indexed before they were read keep what is
   const heads = new Heads(database, Number.POSITIVE_INFINITY);
   heads.refreshNow();
   const known = heads.find('s');
-  expect([known?.knowsAll, heads.indexed]).toEqual([true, 0]);
+  expect([known?.knowsAll, heads.index.end]).toEqual([true, 0]);
   await append(10, 60);
   heads.refreshNow();
-  expect(heads.indexed).toBeGreaterThan(40);
+  expect(heads.index.end).toBeGreaterThan(40);
   expect(heads.find('s')).toBe(known);
   // A session that began meanwhile is read from its row and its index.
   for (const [session, first] of [
@@ -152,7 +152,7 @@ test('entries that another connection indexed before they were read keep what is
     if (head === undefined) throw new Error(`no session ${session}`);
     expect(head.sequence).toBe(60 - first);
     for (let call = first; call < 60; call++) expect(heads.versionOf(head, `call-${call}`)).toBe(1);
-    expect(heads.positionsIn(head, 0, 1_000)).toHaveLength(60 - first);
+    expect(heads.index.positionsIn(head, 0, 1_000)).toHaveLength(60 - first);
     // Counts the index of a session that is not known from its start.
     expect(heads.versionOf(head, 'unknown')).toBe(0);
   }
@@ -179,7 +179,7 @@ test('a remark that another handle made about an indexed call does not keep the 
   const heads = new Heads(database, Number.POSITIVE_INFINITY).fresh();
   const head = heads.find('session');
   if (head === undefined) throw new Error('no session');
-  expect([heads.indexed, heads.versionOf(head, 'old'), heads.positionsOf(head, 'old')]).toEqual([
+  expect([heads.index.end, heads.versionOf(head, 'old'), heads.positionsOf(head, 'old')]).toEqual([
     5,
     2,
     [1, 2, 4],

@@ -9,13 +9,12 @@
  *    it before using anything here; a writer calls it inside its transaction.
  * 3. Entries of the writer thread are taken over from its answers (`adopt`), because reading them back is slow. The
  *    file decides whether they were committed.
- * 4. Remembered values are compared with values read. So readers read in one snapshot: see `snapshot.ts`.
+ * 4. Remembered values are compared with values read. So readers read in one snapshot: see `read-snapshot.ts`.
  */
 import { CachedSessions, measuredLimits, type VersionLimits } from './cached-sessions.ts';
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
 import { damagedIndexError, EntryIndex } from './entry-index.ts';
 import type { SessionHead } from './session-head.ts';
-import type { IndexSpan } from './own-index.ts';
 import { OwnIndex } from './own-index.ts';
 import { ReadSnapshot } from './read-snapshot.ts';
 import { fromSqlText } from './sql-text.ts';
@@ -37,7 +36,8 @@ export class Heads {
   readonly #setHead: Statement<never>;
 
   readonly #snapshot: ReadSnapshot;
-  readonly #index: EntryIndex;
+  /** Covers the entries before the tail, and its answers include the tail. */
+  readonly index: EntryIndex;
   readonly #longestTail: number;
   readonly #sessions: CachedSessions;
   #seen = -1;
@@ -54,7 +54,7 @@ export class Heads {
   #isEndChecked = false;
   /** End of the index in the file, as last read. */
   #indexedNow = 0;
-  readonly #own = new OwnIndex();
+  readonly ownIndex: OwnIndex = new OwnIndex();
   /** End of the index for which `complete` of the index is true. */
   #trustedEnd = -1;
 
@@ -63,7 +63,7 @@ export class Heads {
     this.#longestTail = longestTail;
     this.#sessions = new CachedSessions(database, limits);
     this.#snapshot = new ReadSnapshot(database);
-    this.#index = new EntryIndex(database);
+    this.index = new EntryIndex(database);
     this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
     this.#state = prepareRow(database, 'SELECT indexed, removals FROM ledger');
     this.#after = prepareRow(
@@ -137,18 +137,18 @@ export class Heads {
     if (state === undefined) throw damagedIndexError('its own row is missing');
     const { indexed, removals } = state;
     this.#indexedNow = indexed;
-    if (this.#index.end >= 0 && removals === this.#removals) {
+    if (this.index.end >= 0 && removals === this.#removals) {
       this.#adoptMore?.();
       // Reads entries that were indexed before they were read here. Otherwise everything cached would be lost.
       const missed = indexed - this.#position;
       if (missed > 0 && missed <= mostMissed) this.#readTail();
       this.#followIndex(indexed);
     }
-    if (indexed !== this.#index.end || removals !== this.#removals) {
+    if (indexed !== this.index.end || removals !== this.#removals) {
       this.#clear();
-      if (removals !== this.#removals || !this.#own.includes(this.#trustedEnd, indexed))
-        this.#index.trustNone();
-      this.#index.end = indexed;
+      if (removals !== this.#removals || !this.ownIndex.includes(this.#trustedEnd, indexed))
+        this.index.trustNone();
+      this.index.end = indexed;
       this.#trustedEnd = indexed;
       this.#removals = removals;
       this.#position = indexed;
@@ -185,14 +185,9 @@ export class Heads {
     this.#adoptMore = adoptMore;
   }
 
-  /** What the writer thread has written of the index. */
-  noteIndexed(span: IndexSpan): void {
-    this.#own.noteThread(span);
-  }
-
-  /** What another thread may take over from `trust`: sessions whose index need not be checked. */
+  /** Sessions whose index need not be checked, for `trust` of the other thread. */
   get trusted(): TrustedSessions {
-    return { end: this.#index.end, sessions: [...this.#index.complete] };
+    return { end: this.index.end, sessions: [...this.index.complete] };
   }
 
   /** Takes over what the other thread of this process knows. It wrote last, unless another process did. */
@@ -202,7 +197,7 @@ export class Heads {
     } catch {
       return; // the next writer reports it
     }
-    if (this.#index.end === end) this.#index.trust(sessions);
+    if (this.index.end === end) this.index.trust(sessions);
   }
 
   /**
@@ -217,7 +212,7 @@ export class Heads {
     sequence: number,
     hash: string,
   ): boolean {
-    if (this.#index.end < 0 || position !== this.#position + 1) return false;
+    if (this.index.end < 0 || position !== this.#position + 1) return false;
     const head = this.find(sessionId);
     if (head === undefined) return false;
     // A session whose row was read just now may already be indexed, with this entry.
@@ -228,16 +223,16 @@ export class Heads {
 
   /** Another connection has written the tail to the index, up to this position. */
   #followIndex(indexed: number): void {
-    if (indexed <= this.#index.end || indexed > this.#position) return;
-    const isOurs = this.#own.includes(this.#index.end, indexed);
+    if (indexed <= this.index.end || indexed > this.#position) return;
+    const isOurs = this.ownIndex.includes(this.index.end, indexed);
     for (const head of this.#sessions.known()) {
-      const followed = head.tail.size === 0 ? 0 : this.#index.followTail(head, indexed, isOurs);
+      const followed = head.tail.size === 0 ? 0 : this.index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
       this.#tailLength -= followed;
       this.#sessions.list(head);
     }
     this.#sessions.countAgain();
-    this.#index.end = indexed;
+    this.index.end = indexed;
     this.#trustedEnd = indexed;
     this.#isEndChecked = false;
     this.#shrink();
@@ -250,8 +245,8 @@ export class Heads {
 
   /** After a rollback: the remembered writes did not happen. */
   forget(): void {
-    this.#own.forget();
-    this.#index.trustNone();
+    this.ownIndex.forget();
+    this.index.trustNone();
     this.#forgetSessions();
   }
 
@@ -259,7 +254,7 @@ export class Heads {
     this.#clear();
     this.#epoch++;
     this.#seen = -1;
-    this.#index.end = -1;
+    this.index.end = -1;
     this.#sessions.countAgain();
     this.#isFresh = false;
     this.#isCurrent = false;
@@ -268,23 +263,13 @@ export class Heads {
   #clear(): void {
     this.#sessions.clear();
     this.#tailLength = 0;
-    this.#index.forgetOrder();
+    this.index.forgetOrder();
     this.#hasUnsettled = undefined;
   }
 
   /** Position of the last entry. Positions are never reused, even if the last entry was removed. */
   get position(): number {
     return this.#position;
-  }
-
-  /** Entries up to this position are in the index; later ones are the tail. */
-  get indexed(): number {
-    return this.#index.end;
-  }
-
-  /** The part of the index that was written here, without what was rolled back. */
-  get ownSpan(): IndexSpan {
-    return this.#own.span;
   }
 
   /** A session of the tail, or another cached one. */
@@ -311,7 +296,7 @@ export class Heads {
   requireSound(): void {
     if (!this.#isEndChecked) {
       this.#isEndChecked = true;
-      if (!this.#index.hasItsEnd(this.#removals)) this.#damage ??= 'where its index ends';
+      if (!this.index.hasItsEnd(this.#removals)) this.#damage ??= 'where its index ends';
     }
     if (this.#damage !== undefined) throw damagedIndexError(this.#damage);
   }
@@ -322,8 +307,8 @@ export class Heads {
     this.requireSound();
     if (known !== undefined) return known;
     if (head.knowsAll) return 0;
-    this.#index.requireComplete(head);
-    const version = this.#index.versionOf(head, callId);
+    this.index.requireComplete(head);
+    const version = this.index.versionOf(head, callId);
     this.#sessions.keepVersion(head, callId, version);
     return version;
   }
@@ -333,26 +318,11 @@ export class Heads {
     this.requireSound();
     const known = head.versions.get(callId);
     if (known === 0 || (known === undefined && head.knowsAll)) return [];
-    if (known === undefined) this.#index.requireComplete(head);
-    const { positions, version } = this.#index.findCall(head, callId);
+    if (known === undefined) this.index.requireComplete(head);
+    const { positions, version } = this.index.findCall(head, callId);
     // One query for both: a reader of a call needs its version too.
     if (known === undefined) this.#sessions.keepVersion(head, callId, version);
     return positions;
-  }
-
-  /** Positions of a session's entries after a position, in order, up to a limit. */
-  positionsIn(head: SessionHead, after: number, limit: number): number[] {
-    return this.#index.positionsIn(head, after, limit);
-  }
-
-  /** Positions of a session's entries without a call, in order. */
-  positionsWithoutCall(head: SessionHead): number[] {
-    return this.#index.positionsWithoutCall(head);
-  }
-
-  /** Position of the session's last entry before a position, if there is one. */
-  positionBefore(head: SessionHead, position: number): number | undefined {
-    return this.#index.positionBefore(head, position);
   }
 
   /** Every session that has entries, in the order they began. */
@@ -396,12 +366,12 @@ export class Heads {
     const heads = [...this.#sessions.known()].sort((left, right) => left.session - right.session);
     for (const head of heads) {
       if (head.tail.size === 0) continue;
-      this.#index.addTail(head, (callId) => this.versionOf(head, callId));
+      this.index.addTail(head, (callId) => this.versionOf(head, callId));
       this.#setHead.run(head.sequence, head.hash, head.session);
       this.#sessions.list(head);
     }
-    this.#own.wrote(this.#index.end, this.#position);
-    this.#index.moveEnd(this.#position);
+    this.ownIndex.wrote(this.index.end, this.#position);
+    this.index.moveEnd(this.#position);
     this.#trustedEnd = this.#position;
     this.#tailLength = 0;
     this.#shrink();

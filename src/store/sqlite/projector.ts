@@ -3,7 +3,8 @@
  * and keeps the process alive only while a query waits for it. If no thread is available, the process works without
  * it.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
+import { startFillThread } from '../../runtime/host/start-fill-thread.ts';
 import type { ProjectorAnswer, ProjectorThreadData } from './projector-thread.ts';
 
 type Waiter = { readonly target: number; readonly resolve: (isDone: boolean) => void };
@@ -46,16 +47,8 @@ export class Projector {
 
   #start(): Worker | undefined {
     if (this.#worker !== undefined || this.#isBroken) return this.#worker;
-    // After a build this file is JavaScript; in the sources it is TypeScript.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
     try {
-      const worker = new Worker(new URL(`./projector-thread${extension}`, import.meta.url), {
-        workerData: this.#data,
-        execArgv: ['--disable-warning=ExperimentalWarning'],
-        // The thread reads much and keeps little: without a limit the engine would not collect garbage for many
-        // steps.
-        resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 256 },
-      });
+      const worker = startFillThread('projector-thread', import.meta.url, this.#data);
       worker.on('message', ({ target, isDone }: ProjectorAnswer) =>
         this.#tell((waiter) => (isDone ? waiter.target <= target : waiter.target === target), isDone),
       );

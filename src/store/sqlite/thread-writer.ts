@@ -141,7 +141,7 @@ export class ThreadWriter implements OtherWriter {
   /** What the thread may trust, if this thread has written the index since it last told. */
   #takeTrusted(): TrustedSessions | undefined {
     const { heads } = this.#parts;
-    const { until } = heads.ownSpan;
+    const { until } = heads.ownIndex.span;
     if (until === this.#trustedUntil) return undefined;
     this.#trustedUntil = until;
     return heads.trusted;
@@ -250,7 +250,7 @@ export class ThreadWriter implements OtherWriter {
     sent.isAdopted = true;
     const { heads } = this.#parts;
     try {
-      heads.noteIndexed(sent.buffer.ownSpan);
+      heads.ownIndex.noteThread(sent.buffer.ownSpan);
       adoptInto(heads, sent);
     } catch {
       // The file cannot be read now. The next reader reads the entries from it, or reports the problem.

@@ -173,7 +173,7 @@ function serve(port: MessagePort, data: WriterThreadData): void {
       },
       ending: () => {
         for (const { batch, index, answer } of performed)
-          batch.prepare(index, answer as OrderAnswer, heads.ownSpan);
+          batch.prepare(index, answer as OrderAnswer, heads.ownIndex.span);
       },
       committed: () => {
         const tookMs = performance.now() - beganMs;
