@@ -3,6 +3,10 @@
  * 1,000,000 calls.
  *
  *   npm run bench:growth -- [--calls 1000000]
+ *
+ * The three ledgers are open at the same time, and their calls take turns in short rounds, so that they share the load
+ * of the machine. The first call of a session after opening compares the index of the session with its entries. That
+ * depends on the size of the session, not of the ledger, so it has a row of its own.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,6 +23,9 @@ const most = asked < 0 ? 1_000_000 : Number(process.argv[asked + 1]);
 const sizes = [0, most / 10, most];
 const inFlights = [1, 32, 256] as const;
 const sessions = 1_000;
+const callsPerTurn = 20;
+const rounds = 15;
+const place = { city: 'Lyon', days: 3 };
 
 const input = z.object({ city: z.string(), days: z.number() });
 const send = defineTool({
@@ -41,7 +48,6 @@ const look = defineTool({
 const tools = [send, look] as const;
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-growth-'));
-const path = join(folder, 'ledger.db');
 let made = 0;
 
 /** This many calls, spread over many sessions, some of them failures. Returns the duration of each. */
@@ -56,7 +62,7 @@ async function makeCalls(
   const lane = async (_: unknown, n: number): Promise<void> => {
     for (let turns = 0; left > 0; turns++) {
       const turn = runtime.turn({ sessionId: `session-${(n + turns * lanes) % sessions}` });
-      for (let calls = 0; calls < 20 && left > 0; calls++) {
+      for (let calls = 0; calls < callsPerTurn && left > 0; calls++) {
         left--;
         const id = `call_${made++}`;
         const name = made % 50 === 0 ? 'look_up' : 'send_mail';
@@ -84,14 +90,26 @@ async function time(count: number, ask: (n: number) => unknown): Promise<number>
   return quantile(took, 0.5);
 }
 
-const columns: (readonly [string, number])[][] = [];
-const figures: Record<string, number> = {};
-for (const size of sizes) {
-  // Filled without waiting for the disk; the measured part waits.
+/** A ledger of a certain size, with what was measured on it. */
+type Grown = {
+  readonly size: number;
+  readonly path: string;
+  readonly ledger: Awaited<ReturnType<typeof openLedger>>;
+  readonly runtime: Runtime<typeof tools>;
+  readonly opening: readonly Figure[];
+  /** Durations of calls, and calls per second of each round, by the number in flight. */
+  readonly took: Map<number, number[]>;
+  readonly perSecond: Map<number, number[]>;
+};
+type Figure = readonly [name: string, value: number];
+
+/** Fills a ledger without waiting for the disk, and opens it again. */
+async function grow(size: number): Promise<Grown> {
+  const path = join(folder, `${size}.db`);
   const fill = await openLedger(path, { synchronous: 'normal' });
-  const progress = createProgress(`filling to ${size}`, size - made);
+  const progress = createProgress(`filling to ${size}`, size);
   const filler = createRuntime({ tools, ledger: fill });
-  if (size > made) await makeCalls(filler, size - made, 256, (n) => progress.step(n));
+  if (size > 0) await makeCalls(filler, size, 256, (n) => progress.step(n));
   await filler.close();
   progress.done();
   const filledMs = performance.now();
@@ -107,24 +125,44 @@ for (const size of sizes) {
   await ledger.queries.findOpenCalls();
   const openCallsMs = performance.now() - findMs;
   const runtime = createRuntime({ tools, ledger });
-  await makeCalls(runtime, 4_000, 256); // warm-up
-  const durable: [string, number][] = [];
-  for (const inFlight of inFlights) {
-    const count = inFlight === 1 ? 1_000 : 12_000;
-    const beganMs = performance.now();
-    const took = await makeCalls(runtime, count, inFlight);
-    durable.push(
-      [`calls/s at ${inFlight}`, count / ((performance.now() - beganMs) / 1_000)],
-      [`p50 ms at ${inFlight}`, quantile(took, 0.5)],
-      [`p99 ms at ${inFlight}`, quantile(took, 0.99)],
-    );
-  }
-  await ledger.queries.findCalls({ limit: 1 });
-  const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
-  const results: [string, number][] = [
-    ...durable,
+  const warmUp = runtime.turn({ sessionId: 'warm-up' });
+  for (let n = 0; n < 200; n++) await warmUp.call({ id: `call_${n}`, name: 'send_mail', arguments: place });
+  const firstUse = await makeCalls(runtime, callsPerTurn * 50, 1);
+  const opening: readonly Figure[] = [
     ['open ms', openMs],
     ['open calls ms', openCallsMs],
+    [
+      'first call of a session ms',
+      quantile(
+        firstUse.filter((_, n) => n % callsPerTurn === 0),
+        0.5,
+      ),
+    ],
+    ['caught up ms', caughtUpMs],
+  ];
+  await makeCalls(runtime, sessions * callsPerTurn, 256); // uses every session
+  await ledger.queries.findCalls({ limit: 1 });
+  return { size, path, ledger, runtime, opening, took: new Map(), perSecond: new Map() };
+}
+
+async function measureCalls(
+  { runtime, ledger, took, perSecond }: Grown,
+  inFlight: number,
+  count: number,
+): Promise<void> {
+  const beganMs = performance.now();
+  const durations = await makeCalls(runtime, count, inFlight);
+  const seconds = (performance.now() - beganMs) / 1_000;
+  await ledger.queries.findCalls({ limit: 1 }); // fills the read tables, so that the next ledger does not wait for that
+  took.set(inFlight, [...(took.get(inFlight) ?? []), ...durations]);
+  perSecond.set(inFlight, [...(perSecond.get(inFlight) ?? []), count / seconds]);
+}
+
+async function measureReads({ ledger, path, opening }: Grown): Promise<readonly Figure[]> {
+  const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
+  const { queries } = ledger;
+  return [
+    ...opening,
     [
       'call by id ms',
       await time(300, async (n) => ledger.journal.readCall(`session-${n % sessions}`, some(n))),
@@ -133,30 +171,69 @@ for (const size of sizes) {
       'unsettled ms',
       await time(300, async (n) => ledger.claims.findUnsettledEffects(`session-${n}`, 'send_mail', 'x')),
     ],
-    ['newest ms', await time(30, async () => ledger.queries.findCalls({}))],
-    ['of a session ms', await time(30, async (n) => ledger.queries.findCalls({ sessionId: `session-${n}` }))],
-    ['failures ms', await time(30, async () => ledger.queries.findCalls({ outcome: 'ToolFailure' }))],
-    ['text, none ms', await time(2, async () => ledger.queries.findCalls({ text: 'no such thing' }))],
-    ['sessions ms', await time(30, async () => ledger.queries.findSessions({}))],
-    ['caught up ms', caughtUpMs],
-    ['bytes/call', made === 0 ? 0 : statSync(path).size / made],
+    ['newest ms', await time(30, async () => queries.findCalls({}))],
+    ['of a session ms', await time(30, async (n) => queries.findCalls({ sessionId: `session-${n}` }))],
+    ['failures ms', await time(30, async () => queries.findCalls({ outcome: 'ToolFailure' }))],
+    ['text, none ms', await time(5, async () => queries.findCalls({ text: 'no such thing' }))],
+    ['sessions ms', await time(30, async () => queries.findSessions({}))],
+    ['file MiB', statSync(path).size / 1_048_576],
   ];
-  for (const [name, value] of results)
-    figures[`${name.replaceAll(/[ ,/]+/g, '_')}_${size}`] = Number(value.toFixed(3));
-  columns.push(results);
-  await runtime.close();
-  await ledger.close();
+}
+
+const grown: Grown[] = [];
+for (const size of sizes) grown.push(await grow(size));
+const progress = createProgress('measuring', rounds * inFlights.length);
+for (let round = 0; round < rounds; round++)
+  for (const inFlight of inFlights) {
+    for (const each of round % 2 === 0 ? grown : grown.toReversed())
+      await measureCalls(each, inFlight, inFlight === 1 ? 300 : 4_000);
+    progress.step();
+  }
+progress.done();
+
+const columns: (readonly Figure[])[] = [];
+for (const each of grown) {
+  const calls = inFlights.flatMap((inFlight): readonly Figure[] => [
+    [`calls/s at ${inFlight}`, quantile(each.perSecond.get(inFlight) ?? [], 0.5)],
+    [`p50 ms at ${inFlight}`, quantile(each.took.get(inFlight) ?? [], 0.5)],
+    [`p99 ms at ${inFlight}`, quantile(each.took.get(inFlight) ?? [], 0.99)],
+  ]);
+  columns.push([...calls, ...(await measureReads(each))]);
+}
+const figures: Record<string, number> = {};
+for (const [index, column] of columns.entries())
+  for (const [name, value] of column)
+    figures[`${name.replaceAll(/[ ,/]+/g, '_')}_${sizes[index] ?? 0}`] = Number(value.toFixed(3));
+
+/** How many times as slow the largest ledger is. A rate is compared round by round. */
+function compare(name: string, row: number): number {
+  const inFlight = inFlights.find((each) => name === `calls/s at ${each}`);
+  const [small, large] = [grown[0], grown.at(-1)];
+  if (inFlight === undefined) return (columns.at(-1)?.[row]?.[1] ?? 0) / (columns[0]?.[row]?.[1] ?? 1);
+  const before = small?.perSecond.get(inFlight) ?? [];
+  const after = large?.perSecond.get(inFlight) ?? [];
+  const times = quantile(
+    before.map((value, round) => value / (after[round] ?? 1)),
+    0.5,
+  );
+  figures[`times_at_${inFlight}`] = Number(times.toFixed(2));
+  return times;
 }
 
 printTable(
-  ['calls in the ledger', ...sizes.map(String)],
+  ['calls in the ledger', ...sizes.map(String), 'times'],
   (columns[0] ?? []).map(([name], row) => [
     name,
     ...columns.map((column) => {
       const value = column[row]?.[1] ?? 0;
       return value.toFixed(value < 10 ? 2 : 0);
     }),
+    compare(name, row).toFixed(2),
   ]),
 );
 process.stdout.write(`${JSON.stringify({ bench: 'ledger-growth', node: process.version, ...figures })}\n`);
+for (const { runtime, ledger } of grown) {
+  await runtime.close();
+  await ledger.close();
+}
 rmSync(folder, { recursive: true });
