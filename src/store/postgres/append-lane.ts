@@ -10,8 +10,8 @@ import { hash } from 'node:crypto';
 import { genesisHash } from '../../ledger/chain.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
-import type { Appended, ResultRow } from './append-result.ts';
-import { toAppendResult } from './append-result.ts';
+import type { AnswerRow, Appended } from './append-result.ts';
+import { firstOfAll, readAnswer, toAppendResult } from './append-result.ts';
 import { ColumnWriter } from './column-writer.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
@@ -232,7 +232,7 @@ export class AppendLane {
     const counters = items.flatMap((item) => item.counters);
     const columns = this.#columns;
     columns.beginBatch();
-    const rows = await connection.query<ResultRow>(
+    const answers = await connection.query<AnswerRow>(
       this.#appendSql,
       [
         this.#laneId,
@@ -263,16 +263,17 @@ export class AppendLane {
     this.#failingSinceMs = undefined;
     if (this.#known.size > mostKnown) this.#known.clear();
     for (const session of sessions) this.#known.add(session);
-    const [first] = rows;
-    if (first?.status === 'all') {
-      this.#onCommit(first.at + jobs.length - 1);
+    const first = firstOfAll(answers);
+    if (first !== undefined) {
+      this.#onCommit(first + jobs.length - 1);
       for (const [place, { item, resolve }] of jobs.entries())
         resolve({
           result: { status: 'appended', version: item.expected === null ? 0 : item.expected + 1 },
-          position: first.at + place,
+          position: first + place,
         });
       return;
     }
+    const rows = answers.map(readAnswer);
     const last = rows.findLast(({ status }) => status === 'appended');
     if (last !== undefined) this.#onCommit(last.at);
     for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toAppendResult(row), position: row.at });
@@ -318,8 +319,10 @@ const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, pg_cu
 /** A role that may only decide uses the second one. */
 export type AppendFunction = 'append_v2' | 'append_decisions';
 
+/** One column, because the driver sets up each column of every answer anew. */
 const toAppendSql = (name: AppendFunction): string =>
-  `SELECT * FROM @${name}(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(', ')})`;
+  `SELECT CASE r.status WHEN 'all' THEN r.at::text ELSE row_to_json(r)::text END AS answer
+   FROM @${name}(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(', ')}) r`;
 
 /** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
 function isSimple(items: readonly AppendItem[]): boolean {

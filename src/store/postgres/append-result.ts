@@ -10,13 +10,25 @@ export type Appended = {
   readonly position: number;
 };
 
-export type ResultRow = {
+/** A number if all items were appended: the position of the first. Otherwise JSON, for each item. */
+export type AnswerRow = { readonly answer: string };
+
+type ResultRow = {
   readonly ord: number;
-  readonly status: AppendResult['status'] | 'unsettled' | 'all';
+  readonly status: AppendResult['status'] | 'unsettled';
   readonly version: number;
   readonly detail: string | null;
   readonly at: number;
 };
+
+/** Undefined unless all items were appended. */
+export function firstOfAll(answers: readonly AnswerRow[]): number | undefined {
+  const answer = answers[0]?.answer;
+  return answer === undefined || answer.startsWith('{') ? undefined : Number(answer);
+}
+
+/** Written by the append function. */
+export const readAnswer = ({ answer }: AnswerRow): ResultRow => JSON.parse(answer) as ResultRow;
 
 export function toAppendResult({ status, version, detail }: ResultRow): Appended['result'] {
   switch (status) {
@@ -51,7 +63,6 @@ export function toAppendResult({ status, version, detail }: ResultRow): Appended
       const { counter, used } = parseDetail<{ counter: string; used: number }>(detail);
       return { status, counter: fromPgText(counter), used };
     }
-    case 'all':
     default:
       throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
   }

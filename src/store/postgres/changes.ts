@@ -22,6 +22,8 @@ const pollMs = 100;
 const slowPollMs = 1_000;
 /** Notifications of one process are sent at most this often: each costs a commit. */
 const notifyMs = 10;
+/** A lost notification does no harm, so its commit does not wait for the disk. */
+const notifySql = `SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)`;
 
 export class Changes {
   readonly #parts: ChangesParts;
@@ -61,7 +63,7 @@ export class Changes {
     if (this.#notifier !== undefined || this.#closed) return;
     this.#notifier = setTimeout(() => {
       this.#notifier = undefined;
-      this.#parts.pool.query('SELECT pg_notify($1, $2)', [this.channel, '']).catch(() => undefined); // others poll
+      this.#parts.pool.query(notifySql, [this.channel, '']).catch(() => undefined); // others poll
     }, notifyMs);
     this.#notifier.unref();
   }
