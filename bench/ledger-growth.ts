@@ -4,8 +4,8 @@
  *
  *   npm run bench:growth -- [--calls 1000000]
  *
- * The three ledgers are open at the same time, and their calls take turns in short rounds, so that they share the load
- * of the machine. The first call of a session after opening compares the index of the session with its entries. That
+ * The three ledgers are open at the same time. Their calls take turns in short rounds, so that they share the load of
+ * the machine. The first call of a session after opening compares the index of the session with its entries. That
  * depends on the size of the session, not of the ledger, so it has a row of its own.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
