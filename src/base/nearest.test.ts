@@ -25,7 +25,16 @@ describe('nearestNames', () => {
   });
 
   test('of two equally near names, the one with the longer common start comes first', () => {
-    expect(nearestNames('timout', ['input', 'timeoutMs'])).toEqual(['timeoutMs', 'input']);
+    expect(nearestNames('timout', ['tumult', 'timeoutMs'])).toEqual(['timeoutMs', 'tumult']);
+  });
+
+  test.each([
+    ['nope', 'code', []],
+    ['kode', 'code', ['code']],
+    ['imeout', 'timeout', ['timeout']],
+    ['ledeger', 'ledger', ['ledger']],
+  ])('%j may not differ from %j by more than a third if it starts otherwise', (wanted, name, found) => {
+    expect(nearestNames(wanted, [name])).toEqual(found);
   });
 
   test('treats names of Object.prototype like any other name', () => {

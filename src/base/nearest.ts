@@ -6,17 +6,21 @@ const farthest = 4;
 
 /**
  * The known names most similar to the wanted one, nearest first; dissimilar names are left out. Case does not matter,
- * and two swapped letters count as one slip. Of two equally near names, the one with the longer common start comes
- * first. The cost is bounded: both sides are cut, and only names within four slips are measured.
+ * and two swapped letters count as one slip. A name that starts otherwise must be nearer. Of two equally near names, the
+ * one with the longer common start comes first. The cost is bounded: both sides are cut, and only names within four slips
+ * are measured.
  */
 export function nearestNames(wanted: string, known: Iterable<string>, limit = 3): readonly string[] {
   const from = comparable(wanted);
   const reach = Math.min(farthest, Math.max(1, Math.floor(from.length / 2)));
+  const reachOfOtherStart = Math.min(reach, Math.max(1, Math.floor((from.length + 1) / 3)));
   const found: { readonly name: string; readonly slips: number; readonly shared: number }[] = [];
   for (const name of known) {
     const to = comparable(name);
-    const slips = countSlips(from, to, reach);
-    if (slips <= reach) found.push({ name, slips, shared: sharedStart(from, to) });
+    const shared = sharedStart(from, to);
+    const mostSlips = shared > 0 ? reach : reachOfOtherStart;
+    const slips = countSlips(from, to, mostSlips);
+    if (slips <= mostSlips) found.push({ name, slips, shared });
   }
   return found
     .sort((a, b) => a.slips - b.slips || b.shared - a.shared)
