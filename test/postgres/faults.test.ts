@@ -11,7 +11,7 @@ import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';
 import type { TestPostgres } from './start-postgres.ts';
-import { sharePostgres } from './shared-postgres.ts';
+import { startPostgres } from './start-postgres.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-faults-'));
 let server: TestPostgres;
@@ -20,7 +20,7 @@ let schemas = 0;
 const opened: { close(): Promise<void> }[] = [];
 
 beforeAll(async () => {
-  server = await sharePostgres();
+  server = await startPostgres(); // some tests leave transactions open, which delays the feeds of a server
 });
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();

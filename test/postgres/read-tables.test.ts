@@ -14,6 +14,11 @@ import { toCallSummary } from '../../src/ledger/summarize-call.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { fillerName } from '../../src/store/postgres/filler.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import type { PgValue } from '../../src/store/postgres/pg-driver.ts';
+import type { PgQuery } from '../../src/store/postgres/pg-pool.ts';
+import { PgPool } from '../../src/store/postgres/pg-pool.ts';
+import { projectStep } from '../../src/store/postgres/projection.ts';
+import { readSettings } from '../../src/store/postgres/settings.ts';
 import { rowsPerPart } from '../../src/store/postgres/word-functions.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { Story } from '../make-ledger.ts';
@@ -247,8 +252,8 @@ test('a long backlog is filled by a thread with a connection of its own, which e
     await append(0, 100);
     expect([await countCalls(), await ofThread()]).toEqual([100, []]);
 
-    // Nothing is filled before there is much to fill.
-    await admin.query(`BEGIN; SELECT 1 FROM ${name}.read_progress FOR UPDATE`);
+    // Nothing is filled before there is much to fill. Not by a row lock: the feeds of other tests would wait for its end.
+    await admin.query(`BEGIN; LOCK TABLE ${name}.read_progress IN EXCLUSIVE MODE`);
     await append(100, 13_000);
     await admin.query('COMMIT');
     expect(await countCalls()).toBe(13_000);
@@ -264,4 +269,32 @@ test('a long backlog is filled by a thread with a connection of its own, which e
   await expect.poll(ofThread).toEqual([]);
   await admin.query(`REASSIGN OWNED BY ${name} TO CURRENT_USER; DROP ROLE ${name}`);
   await admin.end();
+});
+
+test('the feed of entries does not wait for a step that has read its entries and not written anything', async () => {
+  const schema = newName();
+  const ledger = await open(schema);
+  await ledger.journal.append(new SampleCall('first').begin());
+  let seen = 0;
+  class PausedPool extends PgPool {
+    override transaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+      return super.transaction((query) =>
+        work(async <Row>(text: string, values?: readonly PgValue[]) => {
+          const rows = await query<Row>(text, values);
+          if (!text.includes('ORDER BY e.position LIMIT')) return rows;
+          await ledger.journal.append(new SampleCall('second').begin());
+          seen = (await ledger.entries.read({ limit: 10 })).length;
+          return rows;
+        }),
+      );
+    }
+  }
+  const pool = new PausedPool(readSettings(url, { schema }));
+  try {
+    expect(await projectStep(pool)).toBe(false);
+  } finally {
+    await pool.close();
+  }
+  expect(seen).toBe(2);
+  expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
 });

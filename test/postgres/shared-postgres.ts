@@ -6,7 +6,7 @@ import { startPostgres } from './start-postgres.ts';
 
 /**
  * The server that all test files share, or `QUITTANCE_TEST_POSTGRES`. Each file uses schemas of its own. A test that
- * stops the server, or changes its settings, starts its own with `startPostgres`.
+ * stops the server, changes its settings, or leaves a transaction open for long, starts its own with `startPostgres`.
  */
 export async function sharePostgres(): Promise<TestPostgres> {
   const port = process.env[starterVariable];
