@@ -63,6 +63,7 @@ import type { WorkflowControl, WorkflowRef } from './rules/workflow-control.ts';
 import { controlWorkflow } from './rules/workflow-control.ts';
 import type { Turn } from './turn/turn.ts';
 import type { TurnOptions } from './host/turn-options.ts';
+import { StartPace } from './state/start-pace.ts';
 
 /** Makes the calls of any number of sessions, and gives access to everything on record about them. */
 export interface Runtime<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
@@ -254,6 +255,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
     inlineLimit,
     cancelGraceMs: options.cancelGraceMs ?? 5_000,
     concurrency: options.concurrency ?? 8,
+    starts: new StartPace(),
     spill: { waiting: false },
     failedWrites: new FailedWrites(() => ledger.now()),
     stragglers,

@@ -284,6 +284,7 @@ export class CallJournal implements Subject {
       (error: unknown) => {
         if (opening !== undefined) this.turn.returnOpening(opening);
         this.endFlush();
+        this.engine.starts.noteAnswer();
         throw error;
       },
     );
@@ -303,6 +304,7 @@ export class CallJournal implements Subject {
     extra: EntryExtra,
     opening: TurnOpened | undefined,
   ): AppendResult {
+    this.engine.starts.noteAnswer();
     if (result.status === 'appended') this.noteKept(upTo, result.version, extra.sealed !== undefined);
     else if (opening !== undefined) this.turn.returnOpening(opening);
     return result;

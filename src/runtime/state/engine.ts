@@ -23,6 +23,7 @@ import type { OwnFiles } from '../files/own-files.ts';
 import type { PreToolUse } from '../host/tool-decision.ts';
 import type { AppendGate } from '../host/append-gate.ts';
 import type { SafeTelemetry } from '../host/safe-telemetry.ts';
+import type { StartPace } from './start-pace.ts';
 
 /** The parts of a runtime after its options are read. All its code shares them. */
 export type Engine = {
@@ -30,6 +31,7 @@ export type Engine = {
   readonly ids: Ids;
   readonly nextEventId: () => string;
   readonly ledger: Ledger;
+  readonly starts: StartPace;
   /** Set while spilled entries wait to be appended. */
   readonly spill: { waiting: boolean };
   /** Failed writes that are recorded later. */

@@ -106,6 +106,17 @@ function afterConflict(
 }
 
 function run(state: RuntimeState, key: string, active: MadeCall): void {
+  const turn = state.engine.starts.untilTurn();
+  if (turn === undefined) start(state, key, active);
+  else startLater(state, key, active, turn);
+  active.started();
+}
+
+/** A function of its own: a function with a closure allocates its variables even if it makes none. */
+const startLater = (state: RuntimeState, key: string, active: MadeCall, turn: Promise<void>): void =>
+  void turn.then(() => start(state, key, active));
+
+function start(state: RuntimeState, key: string, active: MadeCall): void {
   const { live } = active;
   const observer = CallObserver.start(live);
   if (observer !== undefined) live.journal.observer = observer;
@@ -117,7 +128,6 @@ function run(state: RuntimeState, key: string, active: MadeCall): void {
   } catch (error) {
     active.onError(error);
   }
-  active.started();
 }
 
 const tellLater = (going: PromiseLike<CallReply | HeldHere>, active: MadeCall): void =>
