@@ -37,7 +37,7 @@ async function setUp(name: string) {
   return {
     begun,
     turn: runtime.turn({ sessionId: 'session' }),
-    async close() {
+    close: async (): Promise<void> => {
       isOver = true;
       await runtime.close();
       await ledger.close();
