@@ -271,19 +271,14 @@ test('a long backlog is filled by a thread with a connection of its own, which e
   await admin.end();
 });
 
-test('the feed of entries does not wait for a step that has read its entries and not written anything', async () => {
-  const schema = newName();
-  const ledger = await open(schema);
-  await ledger.journal.append(new SampleCall('first').begin());
-  let seen = 0;
+/** Takes a step. `meanwhile` runs when it has read its entries and not written anything. */
+async function stepWith(schema: string, meanwhile: () => Promise<void>): Promise<void> {
   class PausedPool extends PgPool {
     override transaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
       return super.transaction((query) =>
         work(async <Row>(text: string, values?: readonly PgValue[]) => {
           const rows = await query<Row>(text, values);
-          if (!text.includes('ORDER BY e.position LIMIT')) return rows;
-          await ledger.journal.append(new SampleCall('second').begin());
-          seen = (await ledger.entries.read({ limit: 10 })).length;
+          if (text.includes('ORDER BY e.position LIMIT')) await meanwhile();
           return rows;
         }),
       );
@@ -295,6 +290,45 @@ test('the feed of entries does not wait for a step that has read its entries and
   } finally {
     await pool.close();
   }
+}
+
+test('the feed of entries does not wait for a step that has read its entries and not written anything', async () => {
+  const schema = newName();
+  const ledger = await open(schema);
+  await ledger.journal.append(new SampleCall('first').begin());
+  let seen = 0;
+  await stepWith(schema, async () => {
+    await ledger.journal.append(new SampleCall('second').begin());
+    seen = (await ledger.entries.read({ limit: 10 })).length;
+  });
   expect(seen).toBe(2);
   expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
+});
+
+test('a step waits for the one that another process is taking, so that calls are counted once', async () => {
+  const schema = newName();
+  const ledger = await open(schema);
+  await ledger.journal.append(new SampleCall('first').begin());
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  let isOver = false;
+  let second: Promise<void> | undefined;
+  await stepWith(schema, async () => {
+    second = stepWith(schema, () => Promise.resolve()).finally(() => {
+      isOver = true;
+    });
+    const isWaiting = async (): Promise<boolean> => {
+      const { rowCount } = await admin.query(
+        'SELECT 1 FROM pg_locks WHERE NOT granted AND relation = $1::regclass',
+        [`${schema}.read_progress`],
+      );
+      return rowCount === 1;
+    };
+    await expect.poll(async () => isOver || (await isWaiting())).toBe(true);
+    expect(isOver).toBe(false);
+  });
+  await second;
+  await admin.end();
+  const [tally] = await ledger.queries.tallyCalls({ by: [] });
+  expect(tally?.calls).toBe(1);
 });

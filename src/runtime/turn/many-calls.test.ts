@@ -45,18 +45,18 @@ async function setUp(name: string) {
   };
 }
 
-const numbers = Array.from({ length: 500 }, (_, n) => `call-${n}`);
+const ids = Array.from({ length: 500 }, (_, n) => `call-${n}`);
 
 test('they start in order, a part in each turn, each in the context of its caller', async () => {
   const { begun, turn, close } = await setUp('order');
   try {
     const outcomes = await Promise.all(
-      numbers.map((id) =>
+      ids.map((id) =>
         callers.run(`caller of ${id}`, () => turn.call({ id, name: 'look', arguments: { call: id } })),
       ),
     );
     expect(outcomes.filter(({ type }) => type !== 'ToolExecutionResult')).toEqual([]);
-    expect(begun.map(({ call }) => call)).toEqual(numbers);
+    expect(begun.map(({ call }) => call)).toEqual(ids);
     expect(begun.filter(({ call, caller }) => caller !== `caller of ${call}`)).toEqual([]);
     const inTurn = new Map<number, number>();
     for (const { loopTurn } of begun) inTurn.set(loopTurn, (inTurn.get(loopTurn) ?? 0) + 1);
@@ -70,7 +70,7 @@ test('one that waits is joined by a repeat, and ends without running if it is ca
   const { begun, turn, close } = await setUp('cancel');
   try {
     const call = (id: string) => turn.call({ id, name: 'look', arguments: { call: id } });
-    const made = numbers.map(call);
+    const made = ids.map(call);
     const repeated = call('call-499');
     expect(turn.cancel('call-498', 'not needed')).toBe(true);
     expect(await repeated).toEqual(await made[499]);

@@ -11,7 +11,7 @@ import { genesisHash } from '../../ledger/chain.ts';
 import { closedError } from '../../ledger/refuse-entry.ts';
 import type { AppendItem } from './append-item.ts';
 import type { AnswerRow, Appended } from './append-result.ts';
-import { firstOfAll, readAnswer, toAppendResult } from './append-result.ts';
+import { readAnswers, toAppendResult } from './append-result.ts';
 import { ColumnWriter } from './column-writer.ts';
 import { toTextArray } from './text-array.ts';
 import type { PgConnection } from './pg-driver.ts';
@@ -263,20 +263,19 @@ export class AppendLane {
     this.#failingSinceMs = undefined;
     if (this.#known.size > mostKnown) this.#known.clear();
     for (const session of sessions) this.#known.add(session);
-    const first = firstOfAll(answers);
-    if (first !== undefined) {
-      this.#onCommit(first + jobs.length - 1);
+    const results = readAnswers(answers);
+    if (typeof results === 'number') {
+      this.#onCommit(results + jobs.length - 1);
       for (const [place, { item, resolve }] of jobs.entries())
         resolve({
           result: { status: 'appended', version: item.expected === null ? 0 : item.expected + 1 },
-          position: first + place,
+          position: results + place,
         });
       return;
     }
-    const rows = answers.map(readAnswer);
-    const last = rows.findLast(({ status }) => status === 'appended');
+    const last = results.findLast(({ status }) => status === 'appended');
     if (last !== undefined) this.#onCommit(last.at);
-    for (const row of rows) jobs[row.ord - 1]?.resolve({ result: toAppendResult(row), position: row.at });
+    for (const row of results) jobs[row.ord - 1]?.resolve({ result: toAppendResult(row), position: row.at });
   }
 
   /** Answers entries that an earlier connection did write. Gives the others. */

@@ -10,7 +10,7 @@ export type Appended = {
   readonly position: number;
 };
 
-/** A number if all items were appended: the position of the first. Otherwise JSON, for each item. */
+/** JSON: a number if all items were appended, namely the position of the first. Otherwise a `ResultRow` for each item. */
 export type AnswerRow = { readonly answer: string };
 
 type ResultRow = {
@@ -21,14 +21,13 @@ type ResultRow = {
   readonly at: number;
 };
 
-/** Undefined unless all items were appended. */
-export function firstOfAll(answers: readonly AnswerRow[]): number | undefined {
-  const answer = answers[0]?.answer;
-  return answer === undefined || answer.startsWith('{') ? undefined : Number(answer);
+/** The position of the first item if all were appended, or the result of each. */
+export function readAnswers(answers: readonly AnswerRow[]): number | readonly ResultRow[] {
+  // Written by the append function.
+  const read = answers.map(({ answer }) => JSON.parse(answer) as ResultRow | number);
+  const [first] = read;
+  return typeof first === 'number' ? first : (read as ResultRow[]);
 }
-
-/** Written by the append function. */
-export const readAnswer = ({ answer }: AnswerRow): ResultRow => JSON.parse(answer) as ResultRow;
 
 export function toAppendResult({ status, version, detail }: ResultRow): Appended['result'] {
   switch (status) {

@@ -128,8 +128,9 @@ async function connectTo(url: string, settings: PgSettings): Promise<PgConnectio
         query.name = name;
         query.callback = (error, result) => {
           if (--running === 0) hold.unref();
-          if (error instanceof Error) reject(error);
-          else resolve(result?.rows as readonly Row[]); // the statement names its columns, its caller their types
+          // The statement names its columns, its caller their types.
+          if (error === null || error === undefined) resolve(result?.rows as readonly Row[]);
+          else reject(error as Error);
         };
         if (running++ === 0) hold.ref();
         client.query(query);
@@ -153,7 +154,7 @@ async function connectTo(url: string, settings: PgSettings): Promise<PgConnectio
   return connection;
 }
 
-/** The type declarations lack both members. Given as a whole, a statement costs the driver a third less. */
+/** The type declarations lack both members. The driver copies a statement that is not given as a whole. */
 type CalledQuery = Query & {
   name?: string | undefined;
   callback?: (error: unknown, result?: { readonly rows: readonly unknown[] }) => void;
