@@ -61,6 +61,8 @@ export function createRecentCalls(): RecentCalls {
   let repeats = 0;
   /** The last calls. For each round length, how many calls in a row equal the one that many calls before. */
   const steps: Step[] = [];
+  /** Of each step, so that the texts of different calls need not be compared: reading them takes longer. */
+  const marks: number[] = [];
   const alikeAt: number[] = Array.from({ length: longestRound + 1 }, () => 0);
 
   const writtenSince = ({ tick: since, resourceKeys }: Success): boolean => {
@@ -78,11 +80,19 @@ export function createRecentCalls(): RecentCalls {
       // A denial by a guard is not a new outcome: the loop it stopped continues with the next such call.
       if (outcome.type === 'ToolDenied' && outcome.reason === 'duplicate') return;
       const step: Step = { toolName, inputDigest, type: outcome.type, end: likeness(outcome, content) };
-      repeats = isSameStep(steps.at(-1), step) ? repeats + 1 : 1;
-      for (let length = 2; length <= longestRound; length++)
-        alikeAt[length] = isSameStep(steps.at(-length), step) ? (alikeAt[length] ?? 0) + 1 : 0;
+      const mark = markOf(inputDigest);
+      for (let length = 1; length <= longestRound; length++) {
+        const isAlike =
+          marks[marks.length - length] === mark && isSameStep(steps[steps.length - length], step);
+        if (length === 1) repeats = isAlike ? repeats + 1 : 1;
+        else alikeAt[length] = isAlike ? (alikeAt[length] ?? 0) + 1 : 0;
+      }
       steps.push(step);
-      if (steps.length > longestRound) steps.shift();
+      marks.push(mark);
+      if (steps.length > longestRound) {
+        steps.shift();
+        marks.shift();
+      }
       if (idempotent && (outcome.type === 'ToolExecutionResult' || outcome.type === 'ToolArtifactReference'))
         successes.set(identity(toolName, inputDigest), { callId, tick: ++tick, resourceKeys });
     },
@@ -91,15 +101,17 @@ export function createRecentCalls(): RecentCalls {
       return success === undefined || writtenSince(success) ? undefined : success.callId;
     },
     countRepeats(toolName, inputDigest) {
+      if (marks[marks.length - 1] !== markOf(inputDigest)) return 0;
       const last = steps.at(-1);
       return last?.toolName === toolName && last.inputDigest === inputDigest ? repeats : 0;
     },
     findRounds(toolName, inputDigest) {
       let rounds: Round[] | undefined;
+      const mark = markOf(inputDigest);
       for (let length = 2; length <= longestRound; length++) {
         // The same call repeated is a run, not a round.
-        if (repeats >= length) continue;
-        const first = steps.at(-length);
+        if (repeats >= length || marks[marks.length - length] !== mark) continue;
+        const first = steps[steps.length - length];
         if (first?.toolName !== toolName || first.inputDigest !== inputDigest) continue;
         const toolNames = steps.slice(-length).map((step) => step.toolName);
         (rounds ??= []).push({ toolNames, count: Math.floor((alikeAt[length] ?? 0) / length) + 1 });
@@ -107,6 +119,14 @@ export function createRecentCalls(): RecentCalls {
       return rounds ?? none;
     },
   };
+}
+
+/** Equal for equal digests, and rarely for different ones. */
+function markOf(inputDigest: string): number {
+  let mark = 0;
+  for (let index = Math.max(0, inputDigest.length - 7); index < inputDigest.length; index++)
+    mark = (mark * 31 + inputDigest.charCodeAt(index)) | 0;
+  return mark;
 }
 
 const isSameStep = (one: Step | undefined, other: Step | undefined): boolean =>
