@@ -138,9 +138,9 @@ export class CachedSessions {
     this.#versions -= versions.size;
     head.versions = new Map();
     head.knowsAll &&= versions.size === 0;
-    for (const callId of head.tail.keys()) {
-      const version = callId === null ? undefined : versions.get(callId);
-      if (callId !== null && version !== undefined) this.setVersion(head, callId, version);
+    for (const callId of head.tail.callIds()) {
+      const version = versions.get(callId);
+      if (version !== undefined) this.setVersion(head, callId, version);
     }
   }
 

@@ -118,14 +118,14 @@ export class EntryIndex {
   findCall(head: SessionHead, callId: string): { readonly positions: number[]; readonly version: number } {
     const rows = this.#rowsOf.all(head.session, toSqlText(callId), this.end);
     const positions = toPositions(rows.map((row) => row.positions));
-    for (const position of head.tail.get(callId) ?? []) positions.push(position);
+    for (const position of head.tail.positionsOf(callId)) positions.push(position);
     return { positions, version: Math.max(0, ...rows.map(({ version }) => version ?? 0)) };
   }
 
   /** Positions of a session's entries after a position, in order, up to a limit. */
   positionsIn(head: SessionHead, after: number, limit: number): number[] {
     const positions = toPositions(this.#positionsIn.all(head.session, after, this.end));
-    for (const tail of head.tail.values()) for (const position of tail) positions.push(position);
+    for (const position of head.tail.positions) positions.push(position);
     return positions
       .filter((position) => position > after)
       .sort((left, right) => left - right)
@@ -135,15 +135,13 @@ export class EntryIndex {
   /** Positions of a session's entries without a call, in order. */
   positionsWithoutCall(head: SessionHead): number[] {
     const rows = this.#rowsOf.all(head.session, '', this.end);
-    return [...toPositions(rows.map((row) => row.positions)), ...(head.tail.get(null) ?? [])];
+    return [...toPositions(rows.map((row) => row.positions)), ...head.tail.positionsOf(null)];
   }
 
   /** Position of the session's last entry before a position, if there is one. */
   positionBefore(head: SessionHead, position: number): number | undefined {
     let before = lastBelow(this.#orderOf(head), position) ?? 0;
-    if (position > this.end)
-      for (const tail of head.tail.values())
-        for (const other of tail) if (other < position && other > before) before = other;
+    if (position > this.end) before = lastBelow(head.tail.positions, position) ?? before;
     return before === 0 ? undefined : before;
   }
 
@@ -170,7 +168,7 @@ export class EntryIndex {
   /** Writes the tail of a session to the index, inside a transaction. */
   addTail(head: SessionHead, versionOf: (callId: string) => number): void {
     // In index order, so that each index page is touched once.
-    const tail = [...head.tail].sort(byCall);
+    const tail = [...head.tail.byCall()].sort(byCall);
     // All versions first: one that must be read makes `requireComplete` count the index, without these rows.
     const versions = tail.map(([callId]) => (callId === null ? null : versionOf(callId)));
     for (const [index, [callId, positions]] of tail.entries())
@@ -185,13 +183,11 @@ export class EntryIndex {
     if (head.indexedEntries === 0) this.trust([head.session]);
     const { order } = head;
     this.#ordered -= order?.length ?? 0;
-    for (const positions of head.tail.values()) {
-      head.indexedEntries += positions.length;
-      order?.push(...positions);
-    }
+    head.indexedEntries += head.tail.length;
+    for (const position of head.tail.positions) order?.push(position);
     order?.sort((left, right) => left - right);
     this.#ordered += order?.length ?? 0;
-    head.tail = new Map();
+    head.tail.clear();
   }
 
   /**
@@ -200,14 +196,7 @@ export class EntryIndex {
    * thread of this process wrote it, which is checked no more than what this one writes.
    */
   followTail(head: SessionHead, until: number, isOurs: boolean): number {
-    const rest: SessionHead['tail'] = new Map();
-    let indexed = 0;
-    for (const [callId, positions] of head.tail) {
-      const later = positions.filter((position) => position > until);
-      indexed += positions.length - later.length;
-      if (later.length > 0) rest.set(callId, later);
-    }
-    head.tail = rest;
+    const indexed = head.tail.dropUntil(until);
     if (indexed === 0) return 0;
     if (!isOurs) this.#complete.delete(head.session);
     else if (head.indexedEntries === 0) this.trust([head.session]);

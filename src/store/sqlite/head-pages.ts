@@ -73,10 +73,9 @@ export class HeadPages {
    * The end of the chain when the entry at this position was the last of all; undefined if the chain had not begun.
    */
   #linkOf(head: SessionHead, at: number): Link | undefined {
-    if (at >= this.#heads.position || (head.tail.size === 0 && at >= this.#heads.index.end)) return head;
+    if (at >= this.#heads.position || (head.tail.length === 0 && at >= this.#heads.index.end)) return head;
     if (this.#heads.index.positionsIn(head, at, 1).length === 0) return head;
-    let last = 0;
-    for (const positions of head.tail.values()) last = latest(last, positions, at);
+    let last = latest(0, head.tail.positions, at);
     if (last === 0) {
       last = this.#lastEnded.get(head.session, at) ?? 0;
       for (const positions of this.#around.all(head.session, at, at))

@@ -226,7 +226,7 @@ export class Heads {
     if (indexed <= this.index.end || indexed > this.#position) return;
     const isOurs = this.ownIndex.includes(this.index.end, indexed);
     for (const head of this.#sessions.known()) {
-      const followed = head.tail.size === 0 ? 0 : this.index.followTail(head, indexed, isOurs);
+      const followed = head.tail.length === 0 ? 0 : this.index.followTail(head, indexed, isOurs);
       if (followed === 0) continue;
       this.#tailLength -= followed;
       this.#sessions.list(head);
@@ -347,13 +347,7 @@ export class Heads {
     head.hash = hash;
     this.#position = position;
     this.#tailLength++;
-    let tail = head.tail.get(callId);
-    if (tail === undefined) {
-      // V8 reserves room for four here, but for seventeen once a list of one grows.
-      tail = new Array<number>();
-      head.tail.set(callId, tail);
-    }
-    tail.push(position);
+    head.tail.add(callId, position);
     if (callId !== null && version !== null) this.#sessions.setVersion(head, callId, version);
   }
 
@@ -365,7 +359,7 @@ export class Heads {
   indexTail(): void {
     const heads = [...this.#sessions.known()].sort((left, right) => left.session - right.session);
     for (const head of heads) {
-      if (head.tail.size === 0) continue;
+      if (head.tail.length === 0) continue;
       this.index.addTail(head, (callId) => this.versionOf(head, callId));
       this.#setHead.run(head.sequence, head.hash, head.session);
       this.#sessions.list(head);

@@ -1,4 +1,5 @@
 import { genesisHash } from '../../ledger/chain.ts';
+import { SessionTail } from './session-tail.ts';
 import { fromSqlText } from './sql-text.ts';
 
 /** The end of a session's chain. */
@@ -17,8 +18,7 @@ export type SessionHead = {
   indexedEntries: number;
   /** Positions of its indexed entries in order, once requested. */
   order: number[] | undefined;
-  /** Positions of entries in the tail, by call; null for entries without a call. */
-  tail: Map<string | null, number[]>;
+  readonly tail: SessionTail;
 };
 
 export type SessionRow = {
@@ -40,6 +40,6 @@ export function toHead({ session, name, sequence, hash }: SessionRow): SessionHe
     knowsAll: sequence === 0,
     indexedEntries: sequence,
     order: undefined,
-    tail: new Map(),
+    tail: new SessionTail(),
   };
 }
