@@ -51,13 +51,22 @@ describe('the writer thread', () => {
   test('gives back only after many small and quick batches in a row', () => {
     const handOver = new HandOver();
     note(handOver, 100, 60, 0.8);
-    note(handOver, 60, 1, 0.3);
-    expect(handOver.isWanted(1)).toBe(true);
+    note(handOver, 60, 16, 0.3);
+    expect(handOver.isWanted(16)).toBe(true);
     // A burst in between begins the count again.
     expect(handOver.isWanted(70)).toBe(true);
-    note(handOver, 60, 1, 0.3);
+    note(handOver, 60, 16, 0.3);
+    expect(handOver.isWanted(16)).toBe(true);
+    note(handOver, 20, 16, 0.3);
+    expect(handOver.isWanted(16)).toBe(false);
+  });
+
+  test('gives back soon when single calls follow a burst', () => {
+    const handOver = new HandOver();
+    note(handOver, 100, 60, 0.8);
+    note(handOver, 4, 1, 0.3);
     expect(handOver.isWanted(1)).toBe(true);
-    note(handOver, 20, 1, 0.3);
+    note(handOver, 12, 1, 0.3);
     expect(handOver.isWanted(1)).toBe(false);
   });
 

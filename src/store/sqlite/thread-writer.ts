@@ -71,6 +71,8 @@ export class ThreadWriter implements OtherWriter {
   /** Answers that are not handled yet. */
   readonly #replies: BatchReply[] = [];
   #buffers = 0;
+  /** Has this thread written since it last sent a batch? */
+  #hasWritten = false;
   /** End of the index that this thread had written when it told the other of it. */
   #trustedUntil: number | undefined;
   #worker: Worker | undefined;
@@ -101,6 +103,7 @@ export class ThreadWriter implements OtherWriter {
   }
 
   noteOwnBatch(jobs: number, tookMs: number): void {
+    this.#hasWritten = true;
     this.#handOver.note(jobs, tookMs);
   }
 
@@ -133,7 +136,9 @@ export class ThreadWriter implements OtherWriter {
       count: jobs.length,
       memory: isNew ? buffer.memory : undefined,
       trusted: this.#takeTrusted(),
+      isAfterMain: this.#hasWritten,
     };
+    this.#hasWritten = false;
     worker.postMessage(request);
     return jobs.length;
   }

@@ -39,6 +39,8 @@ export type SentBatch = {
   readonly memory: OrderMemory | undefined;
   /** Without it the thread would check the index of each session again. */
   readonly trusted: TrustedSessions | undefined;
+  /** Has the main thread written since it sent the last batch? */
+  readonly isAfterMain: boolean;
 };
 export type ThreadRequest = SentBatch | 'end';
 
@@ -187,7 +189,8 @@ function serve(port: MessagePort, data: WriterThreadData): void {
   const buffers = new Map<number, OrderBuffer>();
   const reply = (events: ThreadReply): void => port.postMessage(events);
 
-  const begin = ({ buffer, count, memory, trusted }: SentBatch): void => {
+  const begin = ({ buffer, count, memory, trusted, isAfterMain }: SentBatch): void => {
+    if (isAfterMain) writer.expectOther();
     if (trusted !== undefined) heads.trust(trusted);
     if (memory !== undefined) buffers.set(buffer, new OrderBuffer(memory));
     const shared = buffers.get(buffer) as OrderBuffer; // the first batch of each buffer has its memory

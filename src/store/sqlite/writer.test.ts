@@ -8,6 +8,8 @@ import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
+import type { OtherWriter } from './writer.ts';
+import { Writer } from './writer.ts';
 
 const open: { ledger: SqliteLedger; folder: string }[] = [];
 afterEach(async () => {
@@ -141,4 +143,67 @@ test('a writer that finds the lock taken waits, however long its own process has
     other.close();
     now.mockRestore();
   }
+});
+
+describe('a writer that finds commits of another connection', () => {
+  /** Writes ten batches after the given one, and counts the pauses between them. */
+  async function countPauses(
+    first: (writer: Writer, other: { isWanted: boolean }) => Promise<unknown>,
+  ): Promise<number> {
+    const database = openDatabase(':memory:');
+    let isChanged = true;
+    const events = {
+      entering: () => undefined,
+      began: () => {
+        const wasChanged = isChanged;
+        isChanged = false;
+        return wasChanged;
+      },
+      ending: () => undefined,
+      committed: () => undefined,
+      rolledBack: () => undefined,
+    };
+    const executor = { perform: vi.fn(), flush: () => undefined, isKept: () => false };
+    const writer = new Writer(database, events, () => executor);
+    const thread = { isWanted: false };
+    writer.shareWith(toOther(thread));
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
+    try {
+      await first(writer, thread);
+      for (let batch = 0; batch < 10; batch++) await writer.run(() => batch);
+      return timers.mock.calls.filter(([, delayMs]) => delayMs === 1).length;
+    } finally {
+      timers.mockRestore();
+      now.mockRestore();
+      await writer.close();
+      database.close();
+    }
+  }
+
+  /** Answers each job at once, as the thread does after its commit. */
+  const toOther = (thread: { readonly isWanted: boolean }): OtherWriter => ({
+    isWanted: () => thread.isWanted,
+    isBusy: false,
+    isAwaited: false,
+    send: (queue) => {
+      for (const job of queue) job.resolve();
+      return queue.length;
+    },
+    noteOwnBatch: () => undefined,
+    close: () => Promise.resolve(),
+  });
+
+  test('pauses now and then, so that another process gets its turn', async () => {
+    expect(await countPauses((writer) => writer.run(() => 0))).toBeGreaterThan(0);
+  });
+
+  test('does not pause for the other thread of its own process', async () => {
+    const pauses = await countPauses(async (writer, thread) => {
+      thread.isWanted = true;
+      await writer.run(() => 0);
+      thread.isWanted = false;
+    });
+    expect(pauses).toBe(0);
+  });
 });

@@ -73,6 +73,8 @@ export class Writer {
   #metOthersAtMs = Number.NEGATIVE_INFINITY;
   /** Batches written since another process wrote one. */
   #inARow = 0;
+  /** Has the other thread of this process written since this one did? */
+  #otherWrote = false;
   #drained: (() => void)[] = [];
   #closed = false;
 
@@ -135,6 +137,11 @@ export class Writer {
     return this.#queue.length === 0 && this.#other?.isBusy !== true;
   }
 
+  /** The other thread of this process writes before this one does again. It is not another process to be polite to. */
+  expectOther(): void {
+    this.#otherWrote = true;
+  }
+
   /** The other thread has answered some jobs, is ready to take some, or has failed. */
   otherAnswered(): void {
     if (this.#isDrained) this.#tellDrained();
@@ -184,6 +191,7 @@ export class Writer {
     while (other.isWanted(this.#queue.length)) {
       const sent = other.send(this.#queue);
       this.#take(sent);
+      if (sent > 0) this.expectOther();
       if (sent === 0 || this.#queue.length === 0) break;
     }
     return this.#queue.length === 0 || other.isBusy || other.isAwaited;
@@ -234,9 +242,10 @@ export class Writer {
     try {
       this.#inARow++;
       if (this.#events.began()) {
-        this.#metOthersAtMs = performance.now();
+        if (!this.#otherWrote) this.#metOthersAtMs = performance.now();
         this.#inARow = 0;
       }
+      this.#otherWrote = false;
       do queue[taken++]?.perform();
       while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
       this.#events.ending();
