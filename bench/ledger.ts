@@ -8,7 +8,8 @@
  * the tables are filled after it. The rows "for 5 s" are so long that they are filled meanwhile.
  *
  * A second table repeats the effects on a slow disk: a small library, compiled here, makes each flush 5 ms longer.
- * `--quick` measures less, `--no-slow` skips the slow disk.
+ * `--quick` measures less, `--no-slow` skips the slow disk. `--floor` adds a lane that makes each call on a memory ledger
+ * and then writes its raw rows, in one thread. No ledger that writes in the thread of its runtime can be faster.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -26,11 +27,14 @@ import { printTable } from './table.ts';
 const quick = process.argv.includes('--quick');
 /** This process has the library loaded that makes flushes slow. */
 const isSlow = process.argv.includes('--slow-disk');
+const hasFloor = process.argv.includes('--floor');
 const slowFlushMs = 5;
 const rounds = quick || isSlow ? 3 : 10;
 const roundMs = quick ? 150 : 400;
 const longRoundMs = quick ? 1_000 : 5_000;
 const inFlights = [1, 32, 256] as const;
+/** Short enough for one round of rows. */
+const oneRoundMs = 0.05;
 type Cell = { readonly inFlight: number; readonly forMs: number; readonly rounds: number };
 const shortCells: readonly Cell[] = inFlights.map((inFlight) => ({ inFlight, forMs: roundMs, rounds }));
 const longCell: Cell = { inFlight: 256, forMs: longRoundMs, rounds: 2 };
@@ -53,7 +57,9 @@ const ledger = await openLedger(`sqlite:${join(folder, 'ours.db')}`);
 const runtime = createRuntime({ tools, ledger });
 let count = 0;
 
-const oursOn = (name: 'send_mail' | 'get_weather'): Lane => ({
+type ToolName = 'send_mail' | 'get_weather';
+
+const oursOn = (name: ToolName): Lane => ({
   async burst(inFlight, forMs, took) {
     const untilMs = performance.now() + forMs;
     const worker = async (_: unknown, n: number): Promise<void> => {
@@ -69,8 +75,25 @@ const oursOn = (name: 'send_mail' | 'get_weather'): Lane => ({
   },
 });
 
+/** Each burst has a memory ledger of its own, so that the calls of all bursts need not fit into memory. */
+const floorOn = (name: ToolName, raw: Lane): Lane => ({
+  async burst(inFlight, forMs, took) {
+    const memory = createRuntime({ tools, ledger: 'memory:' });
+    const turns = Array.from({ length: inFlight }, (_, n) => memory.turn({ sessionId: `session-${n}` }));
+    for (const untilMs = performance.now() + forMs; performance.now() < untilMs;) {
+      await Promise.all(
+        turns.map((turn) =>
+          turn.call({ id: `call_${count++}`, name, arguments: { city: 'Lyon', days: count } }),
+        ),
+      );
+      await raw.burst(inFlight, oneRoundMs, took);
+    }
+    await memory.close();
+  },
+});
+
 /** Samples of the ledger's rows, so that the raw lane writes the same. */
-async function sample(name: 'send_mail' | 'get_weather'): Promise<{ text: string; bodies: string }[]> {
+async function sample(name: ToolName): Promise<{ text: string; bodies: string }[]> {
   const sessionId = `sample-${name}`;
   const turn = runtime.turn({ sessionId });
   for (const id of ['first', 'call_123456'])
@@ -115,13 +138,17 @@ async function measureBurst(
   for (const ms of took) figures.took.push(ms);
 }
 
-async function measure(name: 'send_mail' | 'get_weather'): Promise<{
+async function measure(name: ToolName): Promise<{
   readonly rows: string[][];
   readonly figures: Record<string, number>;
 }> {
+  const samples = await sample(name);
   const lanes: readonly (readonly [string, Lane])[] = [
     ['ours', oursOn(name)],
-    ['raw', createRawLane(join(folder, `raw-${name}.db`), await sample(name))],
+    ['raw', createRawLane(join(folder, `raw-${name}.db`), samples)],
+    ...(hasFloor
+      ? [['floor', floorOn(name, createRawLane(join(folder, `floor-${name}.db`), samples))] as const]
+      : []),
   ];
   const cells = isSlow ? shortCells : [...shortCells, longCell];
   const found = cells.map(() => new Map<string, Figures>(lanes.map(([lane]) => [lane, newFigures()])));
@@ -144,7 +171,10 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
     const ours = found[index]?.get('ours') as Figures;
     const raw = found[index]?.get('raw') as Figures;
     const isLong = forMs === longRoundMs;
-    const ratio = median(ours.perSecond.map((value, round) => value / (raw.perSecond[round] ?? 1)));
+    const ofRaw = (lane: Figures): number =>
+      median(lane.perSecond.map((value, round) => value / (raw.perSecond[round] ?? 1)));
+    const ratio = ofRaw(ours);
+    const floor = found[index]?.get('floor');
     const took = sort(ours.took);
     const delays = sort(ours.delays);
     const mode = name === 'get_weather' ? 'read' : 'external';
@@ -159,6 +189,7 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
       loop_p99_ms: Number(quantile(delays, 0.99).toFixed(2)),
       cpu_us: Math.round(ours.cpuMicros / Math.max(1, ours.took.length)),
       raw_cpu_us: Math.round(raw.cpuMicros / Math.max(1, raw.took.length)),
+      ...(floor && { floor_ratio: Number(ofRaw(floor).toFixed(3)) }),
     };
     for (const [figure, value] of Object.entries(measured)) figures[`${key}_${figure}`] = value;
     rows.push([
@@ -173,6 +204,7 @@ async function measure(name: 'send_mail' | 'get_weather'): Promise<{
       String(measured['raw_cpu_us']),
       `${Math.round(ratio * 100)} %`,
       inFlight === 1 ? '85 %' : '70 %',
+      ...(floor ? [`${Math.round(ofRaw(floor) * 100)} %`] : []),
     ]);
   }
   return { rows, figures };
@@ -195,6 +227,7 @@ printTable(
     'raw CPU µs',
     'of raw',
     'goal',
+    ...(hasFloor ? ['runtime + raw'] : []),
   ],
   measured.flatMap(({ rows }) => rows),
 );
