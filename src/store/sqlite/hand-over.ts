@@ -5,7 +5,7 @@
  *
  * The writer thread takes over at once, and gives back only after many small and quick batches in a row. So a load
  * near the limit does not make the threads take turns, which would make each read what the other wrote. A few batches
- * with hardly any appends are enough: such a load is far from the limit, and each of its calls waits for the thread.
+ * with hardly any appends are enough. Such a load is far from the limit, and each of its calls waits for the thread.
  */
 
 /** Measured: with 32 calls in flight the main thread alone makes a third more calls, with 256 the writer thread helps. */
