@@ -6,14 +6,28 @@ import { TextHasher } from '../../ledger/text-hasher.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { prepareValue } from './database.ts';
-import { EntryInserts } from './entry-inserts.ts';
 import type { Heads } from './heads.ts';
 import type { SessionHead } from './session-head.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
+import { RowInserts } from './row-inserts.ts';
 import type { SideTables } from './side-tables.ts';
 import { toSqlText } from './sql-text.ts';
 import type { AppendAnswer, AppendOrder } from './write-order.ts';
+
+/** A row of `entries`, in the order of its columns. */
+type NewEntryRow = readonly [
+  position: number,
+  session: number,
+  sequence: number,
+  call: string | null,
+  version: number | null,
+  text: string,
+  bodies: string | null,
+  salt: string | null,
+  hash: string,
+  marks: number | null,
+];
 
 /** State shared by the appends of one handle. */
 export class Appender {
@@ -21,7 +35,7 @@ export class Appender {
   readonly side: SideTables;
   readonly cursors: CursorTable;
   readonly #marks: Marks;
-  readonly #inserts: EntryInserts;
+  readonly #inserts: RowInserts<NewEntryRow>;
   readonly #hasher = new TextHasher();
   readonly #hashAt: Statement<string>;
 
@@ -30,7 +44,7 @@ export class Appender {
     this.side = side;
     this.#marks = marks;
     this.cursors = cursors;
-    this.#inserts = new EntryInserts(database);
+    this.#inserts = new RowInserts(database, 'entries', 10);
     this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
   }
 

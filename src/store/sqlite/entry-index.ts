@@ -4,6 +4,7 @@
  */
 import { QuittanceError } from '../../base/error.ts';
 import { prepareRow, prepareValue, type Database, type Statement } from './database.ts';
+import { RowInserts } from './row-inserts.ts';
 import type { SessionHead } from './session-head.ts';
 import { toSqlText } from './sql-text.ts';
 
@@ -14,6 +15,16 @@ const mostComplete = 65_536;
 /** In sessions with more index rows, the rows are counted; in others, each is also compared with its entry. */
 const mostCompared = 1_024;
 
+/** A row of `entry_index`, in the order of its columns. */
+type IndexRow = readonly [
+  session: number,
+  call: string,
+  first: number,
+  last: number,
+  positions: string,
+  version: number | null,
+];
+
 export class EntryIndex {
   readonly #entryAt: Statement<{ session: number; call: string | null }>;
   readonly #isEntryAfter: Statement<number>;
@@ -23,7 +34,7 @@ export class EntryIndex {
   readonly #versionOf: Statement<number | null>;
   readonly #rowsOf: Statement<{ readonly positions: string; readonly version: number | null }>;
   readonly #positionsIn: Statement<string>;
-  readonly #insert: Statement<never>;
+  readonly #inserts: RowInserts<IndexRow>;
   readonly #setEnd: Statement<never>;
 
   /** Entries up to this position are in the index. */
@@ -58,7 +69,7 @@ export class EntryIndex {
       database,
       'SELECT positions FROM entry_index WHERE session = ? AND last > ? AND first <= ?',
     );
-    this.#insert = prepareRow(database, 'INSERT INTO entry_index VALUES (?, ?, ?, ?, ?, ?)');
+    this.#inserts = new RowInserts(database, 'entry_index', 6);
     this.#setEnd = prepareRow(database, 'UPDATE ledger SET indexed = ?');
   }
 
@@ -102,6 +113,12 @@ export class EntryIndex {
       if (this.#complete.size >= mostComplete) this.#complete.clear();
       this.#complete.add(session);
     }
+  }
+
+  /** The transaction was rolled back. */
+  forget(): void {
+    this.#inserts.forget();
+    this.trustNone();
   }
 
   /** Another process may have changed the index of any session. */
@@ -165,21 +182,21 @@ export class EntryIndex {
     this.#ordered = 0;
   }
 
-  /** Writes the tail of a session to the index, inside a transaction. */
+  /** Writes the tail of a session to the index, inside a transaction. Complete after `moveEnd`. */
   addTail(head: SessionHead, versionOf: (callId: string) => number): void {
     // In index order, so that each index page is touched once.
     const tail = [...head.tail.byCall()].sort(byCall);
     // All versions first: one that must be read makes `requireComplete` count the index, without these rows.
     const versions = tail.map(([callId]) => (callId === null ? null : versionOf(callId)));
     for (const [index, [callId, positions]] of tail.entries())
-      this.#insert.run(
+      this.#inserts.add([
         head.session,
         callId === null ? '' : toSqlText(callId), // stored call names are never empty
         positions[0] as number,
         positions.at(-1) as number,
         positions.join(),
         versions[index] ?? null,
-      );
+      ]);
     if (head.indexedEntries === 0) this.trust([head.session]);
     const { order } = head;
     this.#ordered -= order?.length ?? 0;
@@ -208,6 +225,7 @@ export class EntryIndex {
 
   /** Moves the end of the index, once the tails of all sessions up to this position are in it. */
   moveEnd(position: number): void {
+    this.#inserts.flush();
     this.#setEnd.run(position);
     this.end = position;
   }

@@ -246,7 +246,7 @@ export class Heads {
   /** After a rollback: the remembered writes did not happen. */
   forget(): void {
     this.ownIndex.forget();
-    this.index.trustNone();
+    this.index.forget();
     this.#forgetSessions();
   }
 

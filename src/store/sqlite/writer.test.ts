@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
-import type { Database } from './database.ts';
+import type { Database, SqlValue } from './database.ts';
 import { openDatabase } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
+import { measuredTuning } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import type { OtherWriter } from './writer.ts';
 import { Writer } from './writer.ts';
+
+/** The index is written often. */
+const tuning = { ...measuredTuning, writerThread: 'never', longestTail: 4 } as const;
 
 const open: { ledger: SqliteLedger; folder: string }[] = [];
 afterEach(async () => {
@@ -22,8 +26,8 @@ afterEach(async () => {
 /** A disturbance of a commit: `before` it, in place of it if that throws, and `after` it. */
 type Fault = { before?: () => void; after?: () => void };
 
-/** A ledger on a real file whose commits can be disturbed. */
-async function openDisturbed(): Promise<{
+/** A ledger on a real file whose commits can be disturbed. `head` runs before the head of a session is written. */
+async function openDisturbed(head: () => void = () => undefined): Promise<{
   ledger: SqliteLedger;
   path: string;
   fault: Fault;
@@ -35,9 +39,16 @@ async function openDisturbed(): Promise<{
   const fault: Fault = {};
   let commits = 0;
   const prepare = database.prepare.bind(database) as Database['prepare'];
-  // Only the statement that the writer commits with is replaced; everything else is the real database.
+  // Only the statements that commit and write a head are replaced; everything else is the real database.
   database.prepare = ((sql: string) => {
     const statement = prepare(sql);
+    if (sql.startsWith('UPDATE sessions SET sequence'))
+      return {
+        run: (...values: SqlValue[]) => {
+          head();
+          return statement.run(...values);
+        },
+      };
     if (sql !== 'COMMIT') return statement;
     return {
       run: () => {
@@ -48,7 +59,7 @@ async function openDisturbed(): Promise<{
       },
     };
   }) as Database['prepare'];
-  const ledger = new SqliteLedger(database, path, {});
+  const ledger = new SqliteLedger(database, path, {}, tuning);
   open.push({ ledger, folder });
   return { ledger, path, fault, commits: () => commits };
 }
@@ -122,6 +133,17 @@ describe('a commit', () => {
     expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
     expect(ledger.entries.read({ limit: 10 })).toHaveLength(1);
   });
+});
+
+test('a batch that failed while it wrote the index leaves no row of the index behind', async () => {
+  const { ledger } = await openDisturbed(failing(new Error('disk I/O error')));
+  const calls = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => new SampleCall(id, { sessionId: 's' }).whole());
+  const ends = await Promise.allSettled(calls.map((entry) => ledger.journal.append(entry)));
+  expect(ends.map(({ status }) => status)).toEqual(calls.map(() => 'fulfilled'));
+  expect(calls.map(({ callId }) => ledger.journal.readCall('s', callId ?? '')?.version)).toEqual(
+    calls.map(() => 1),
+  );
+  expect(await Array.fromAsync(ledger.integrity.inspect(new AbortController().signal))).toEqual([]);
 });
 
 test('a writer that finds the lock taken waits, however long its own process has lived', async () => {

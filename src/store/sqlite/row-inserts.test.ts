@@ -9,9 +9,9 @@ import { SampleCall } from '../../testing/sample-call.ts';
 import type { Database } from './database.ts';
 import { LogState } from './log-state.ts';
 import { openDatabase } from './database.ts';
-import { EntryInserts } from './entry-inserts.ts';
 import { openLedgerFile } from './open-file.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
+import { RowInserts } from './row-inserts.ts';
 import { SqliteOwnFiles } from './sqlite-own-files.ts';
 import { createAppendOrder } from './write-order.ts';
 import { createWriteParts } from './write-parts.ts';
@@ -97,23 +97,10 @@ test('other work in the same commit finds the entries before it', async () => {
 
 test('rows of a transaction that was rolled back are not written later', () => {
   const database = openDatabase(':memory:');
-  const columns = [
-    'position',
-    'session',
-    'sequence',
-    'call',
-    'version',
-    'text',
-    'bodies',
-    'salt',
-    'hash',
-    'marks',
-  ];
-  database.exec(`CREATE TABLE entries (${columns.join()})`);
-  const inserts = new EntryInserts(database);
-  const add = (position: number): void =>
-    inserts.add([position, 1, position, null, null, 't', null, null, 'h', null]);
-  const count = database.prepare('SELECT count(*) FROM entries').pluck();
+  database.exec('CREATE TABLE words (position, word)');
+  const inserts = new RowInserts<readonly [number, string]>(database, 'words', 2);
+  const add = (position: number): void => inserts.add([position, 'word']);
+  const count = database.prepare('SELECT count(*) FROM words').pluck();
   add(1);
   inserts.forget();
   inserts.flush();

@@ -1,42 +1,31 @@
 /**
- * Inserts entries, several with one statement: that costs two thirds of inserting each by itself. Rows wait here until
- * there are enough, so call `flush` before anything reads entries in the same transaction, and before its commit.
+ * Inserts rows of one table, several with one statement: that costs two thirds of inserting each by itself. Rows wait
+ * here until there are enough, so call `flush` before anything reads them in the same transaction, and before its commit.
  */
 import type { Database, SqlValue, Statement } from './database.ts';
 import { prepareRow } from './database.ts';
 
-const columns = 10;
 /** Measured: more rows per statement gain little. */
 const rowsPerStatement = 8;
 
-/** A row of `entries`, in the order of its columns. */
-export type NewEntryRow = readonly [
-  position: number,
-  session: number,
-  sequence: number,
-  call: string | null,
-  version: number | null,
-  text: string,
-  bodies: string | null,
-  salt: string | null,
-  hash: string,
-  marks: number | null,
-];
-
-export class EntryInserts {
+export class RowInserts<Row extends readonly SqlValue[]> {
   readonly #database: Database;
+  readonly #table: string;
+  readonly #columns: Row['length'];
   /** Prepared by the first insert, because a file of an older version that is only read lacks columns. */
   #many: Statement<never> | undefined;
   #one: Statement<never> | undefined;
   #waiting: SqlValue[] = [];
 
-  constructor(database: Database) {
+  constructor(database: Database, table: string, columns: Row['length']) {
     this.#database = database;
+    this.#table = table;
+    this.#columns = columns;
   }
 
-  add(row: NewEntryRow): void {
+  add(row: Row): void {
     this.#waiting.push(...row);
-    if (this.#waiting.length < columns * rowsPerStatement) return;
+    if (this.#waiting.length < this.#columns * rowsPerStatement) return;
     this.#many ??= this.#prepare(rowsPerStatement);
     const rows = this.#waiting;
     this.#waiting = [];
@@ -46,6 +35,7 @@ export class EntryInserts {
   flush(): void {
     if (this.#waiting.length === 0) return;
     this.#one ??= this.#prepare(1);
+    const columns = this.#columns;
     const rows = this.#waiting;
     this.#waiting = [];
     if (rows.length === columns) this.#one.run(...rows);
@@ -58,10 +48,10 @@ export class EntryInserts {
   }
 
   #prepare(rows: number): Statement<never> {
-    const row = `(${Array.from({ length: columns }, () => '?').join(', ')})`;
+    const row = `(${Array.from({ length: this.#columns }, () => '?').join(', ')})`;
     return prepareRow(
       this.#database,
-      `INSERT INTO entries VALUES ${Array.from({ length: rows }, () => row).join(', ')}`,
+      `INSERT INTO ${this.#table} VALUES ${Array.from({ length: rows }, () => row).join(', ')}`,
     );
   }
 }
