@@ -28,7 +28,7 @@ export const documents = {
   - id: one-program
     type: sandbox
     tool: Bash
-    allows: {commands: [frobnicate]}
+    allows: {commands: [frobnicate], domains: [api.example.com]}
     message: Only this program.
 `,
   network: `${head('network')}

@@ -94,10 +94,11 @@ export const outOfReach: readonly Attack[] = [
   },
   {
     id: 'beyond-bare-name',
-    tries: 'a host without a dot for a command',
-    document: 'shell',
+    tries: 'a host without a dot for a program that rules do not know',
+    document: 'unknown',
     tool: 'Bash',
-    input: { command: 'curl intranet', working_directory: project },
-    outOfReach: 'A word without a dot may be anything. Where hosts matter, give the tool a url argument.',
+    input: { command: 'frobnicate intranet' },
+    outOfReach:
+      'Rules know which words of widespread programs are hosts (`src/policy/sandbox/programs`). A word without a dot for another program may be anything. Where hosts matter, give the tool a url argument.',
   },
 ];

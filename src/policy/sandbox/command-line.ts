@@ -226,9 +226,23 @@ export function readArgumentList(list: readonly string[]): readonly CommandLine[
   if (list.some((text) => strange.test(text) || /[;&|<>()`\n]|\$[\w{(['"@*#?$!-]/.test(text)))
     return [unreadableLine];
   const asGiven: CommandLine = { plain: true, words: list.map((text) => ({ text, wildcard: false })) };
-  const joined = list.join(' ');
   if (!list.some((text) => /[\s'"\\]/.test(text))) return [asGiven];
+  const joined = list.join(' ');
   const asJoined = readCommandLine(joined);
-  // Unbalanced quotes are an error in a shell; braces may become other words.
-  return asJoined.plain ? [asGiven, asJoined] : joined.includes('{') ? [unreadableLine] : [asGiven];
+  if (asJoined.plain) return [asGiven, asJoined];
+  // A shell refuses unbalanced quotes. It runs everything else that is unreadable: braces, comments, a last backslash.
+  return hasOpenQuote(joined) ? [asGiven] : [unreadableLine];
+}
+
+/** Does the text end inside quotes? A comment ends it before. */
+function hasOpenQuote(text: string): boolean {
+  let mark: string | undefined;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charAt(at);
+    if (unit === '\\' && mark !== "'") at++;
+    else if (mark !== undefined) mark = unit === mark ? undefined : mark;
+    else if (unit === "'" || unit === '"') mark = unit;
+    else if (unit === '#' && /^$|\s/.test(text.charAt(at - 1))) return false;
+  }
+  return mark !== undefined;
 }

@@ -2,6 +2,8 @@
  * Scripts that a program receives in one of its words. A script is harmless if it has a simple form that neither runs
  * a program nor names a file. An unrecognized script is not harmless.
  */
+import { isHarmlessAwk } from './harmless-awk.ts';
+
 export type ScriptLanguage = 'awk' | 'sed' | 'sql' | 'git-remote';
 
 export function isHarmlessScript(language: ScriptLanguage, text: string): boolean {
@@ -20,23 +22,11 @@ export function isHarmlessScript(language: ScriptLanguage, text: string): boolea
   }
 }
 
-/** No call to `system`, no pipe, no `getline`, no output to a file. Strings and patterns are removed first. */
-function isHarmlessAwk(text: string): boolean {
-  if (text.length > 4096) return false;
-  const bare = text
-    .replace(/"(?:[^"\\\n]|\\.)*"/g, '""')
-    // A slash begins a pattern only if no value precedes it; elsewhere it divides.
-    .replace(/(^|[({,~!;&|]|\bprint\s)(\s*)\/(?:[^/\\\n]|\\.)*\//g, '$1$2""')
-    .replaceAll('||', ' ');
-  if (/"(?!")/.test(bare.replaceAll('""', ''))) return false;
-  return !/\b(?:system|getline|close|fflush|ARGV|ARGC)\b|@|\||>>|>(?!\s*(?:=|-?[\d.]))/.test(bare);
-}
-
 /** Addresses with `p`, `d`, `q` and their like, `s///` and `y///` without flags that run or write. */
 function isHarmlessSed(text: string): boolean {
   let rest = text.trim();
   if (rest.length > 4096) return false;
-  const address = String.raw`(?:\d+(?:~\d+)?|\$|\/(?:[^/\\\n]|\\.)+\/I?)`;
+  const address = String.raw`(?:\d+(?:~\d+)?|\$|\/${patternUpTo('/')}\/I?)`;
   const head = new RegExp(String.raw`^(?:${address}(?:\s*,\s*(?:${address}|[+~]\d+))?\s*)?!?\s*`);
   while (rest !== '') {
     rest = rest.slice(head.exec(rest)?.[0].length ?? 0);
@@ -45,7 +35,8 @@ function isHarmlessSed(text: string): boolean {
     if (mark !== undefined) {
       const escaped = `\\${mark}`;
       const part = String.raw`(?:[^${escaped}\\\n]|\\.)*`;
-      const command = new RegExp(`^[sy]${escaped}${part}${escaped}${part}${escaped}[gpiI0-9]*`).exec(rest);
+      const pattern = rest.startsWith('s') ? patternUpTo(mark) : part;
+      const command = new RegExp(`^[sy]${escaped}${pattern}${escaped}${part}${escaped}[gpiI0-9]*`).exec(rest);
       if (command === null) return false;
       rest = rest.slice(command[0].length);
     } else if (simple !== undefined) rest = rest.slice(1);
@@ -55,4 +46,13 @@ function isHarmlessSed(text: string): boolean {
     rest = rest.slice(separator.length);
   }
   return true;
+}
+
+/**
+ * A pattern that ends before the mark. On some systems a mark inside brackets does not end it (`s/[/]/x/`), so
+ * brackets must close before the mark.
+ */
+function patternUpTo(mark: string): string {
+  const end = `\\${mark}`;
+  return String.raw`(?:[^${end}\\\n[]|\\.|\[\^?\]?(?:\\${end}|[^\]${end}\n])*\])*`;
 }

@@ -55,7 +55,7 @@ const aliases: Readonly<Record<string, string>> = {
   clang: 'gcc',
   mariadb: 'mysql',
   '.': 'source',
-  'docker-compose': 'docker-compose',
+  pip3: 'pip',
   pex: 'python',
 };
 
@@ -66,5 +66,8 @@ export const isKnownProgram = (name: string): boolean => grammarOfProgram(name) 
 export function grammarOfProgram(name: string): ProgramGrammar {
   const versioned = name.replace(/^(python|perl|ruby|php|lua|node|pypy|gcc|clang)[\d.-]+$/, '$1');
   const known = Object.hasOwn(aliases, versioned) ? (aliases[versioned] ?? versioned) : versioned;
-  return (Object.hasOwn(programs, known) ? programs[known] : undefined) ?? generic;
+  if (Object.hasOwn(programs, known)) return programs[known] ?? generic;
+  // Windows finds `PowerShell` by every spelling.
+  const lower = known.toLowerCase();
+  return lower === known ? generic : grammarOfProgram(lower);
 }

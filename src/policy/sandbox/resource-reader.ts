@@ -10,6 +10,7 @@
  *   relative path or a bare host. In several words `and/or` is prose;
  * - prose counts only if it is exactly one absolute path or URL.
  */
+import { argumentRoleOf } from './argument-role.ts';
 import { looksLikeHost, readHostName, type FoundHost } from './host-name.ts';
 import { readPath, type PathSpelling } from './path-spelling.ts';
 import { decodePercent } from './percent-decoding.ts';
@@ -129,7 +130,7 @@ export class ResourceReader {
     for (const [written] of text.matchAll(/[^\s"'`,;|()>]+/g)) {
       if (this.#gaveUp) return;
       const token = written.replace(/^[[{!&+^#*?]+/, '');
-      if (/[/\\~%:\0\u{80}-\u{10ffff}]|\.\./u.test(token)) this.#readToken(token, round, 'text');
+      if (/[/\\~%:=\0\u{80}-\u{10ffff}]|\.\./u.test(token)) this.#readToken(token, round, 'text');
     }
   }
 
@@ -199,6 +200,9 @@ export class ResourceReader {
   /** `name=/x`, `@/x`, `host:/x`, `a,/x`: an anchored part after a mark is a path of its own. */
   #readPieces(token: string, round: number, how: 'word' | 'file' | 'value' | 'text'): void {
     if (!/[=@:,;<]/.test(token)) return;
+    // `psql host=db1`, `dsn: "server=db1 user=x"`
+    const [, key, host] = /^([a-z_-]+)=([^=]+)$/i.exec(token) ?? [];
+    if (key !== undefined && host !== undefined && argumentRoleOf(key) === 'url') this.readUrl(host);
     const urlAt = startOfUrl(token);
     const local = urlAt === undefined ? token : token.slice(0, urlAt);
     if (urlAt !== undefined && urlAt > 0) this.#readToken(token.slice(urlAt), round + 1, how);

@@ -211,9 +211,9 @@ class Finding {
     this.#lines.push({ line, runs: readable ? runs : undefined });
   }
 
-  /** The words of a command, and of the commands it runs from a text. */
-  #readRun({ words, inner, data, readsNames }: ProgramRun): void {
-    if (readsNames) this.#reader.hasUnreadablePath = true;
+  /** The words of a command, and of the commands it runs. */
+  #readRun(run: ProgramRun): void {
+    const { words, inner, data } = run;
     const program = words[0]?.text ?? '';
     const isData = dataWords(inner, data);
     for (const [index, { text, wildcard }] of words.entries()) {
@@ -223,10 +223,17 @@ class Finding {
       // This could only match files that start like an option, which are inside the working directory.
       else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.readPattern(text);
     }
+    this.#readInside(run);
+  }
+
+  /** What the words do not show by themselves. The words of a command inside another are read with the outer one. */
+  #readInside({ inner, hosts, readsNames }: ProgramRun): void {
+    if (readsNames) this.#reader.hasUnreadablePath = true;
+    for (const host of hosts) this.#reader.readUrl(host);
     for (const { runs, fromText } of inner)
       for (const run of typeof runs === 'object' ? runs : [])
         if (fromText) this.#readRun(run);
-        else if (run.readsNames) this.#reader.hasUnreadablePath = true;
+        else this.#readInside(run);
   }
 
   #readRedirect({ text, wildcard }: ShellWord): void {

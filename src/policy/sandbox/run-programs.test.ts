@@ -53,6 +53,46 @@ describe('the programs that a command runs', () => {
     expect(programs(read(text))).toEqual(expected);
   });
 
+  test.each([
+    ['sudo -n -E ls', ['sudo', 'ls']],
+    ['env -i ls', ['env', 'ls']],
+    ['time -p ls', ['time', 'ls']],
+    ['timeout --foreground -k 5 10 ls', ['timeout', 'ls']],
+    ['xargs -0 -r -n1 ls', ['xargs', 'ls']],
+    ['xargs --no-run-if-empty ls', ['xargs', 'ls']],
+    ['strace -ff -tt -e trace=file ls', ['strace', 'ls']],
+    ['npx -y --prefer-offline tsc', ['npx', 'tsc']],
+    ['npm --silent run build', ['npm']],
+    ['npm -s test', ['npm']],
+    ['pnpm -r --filter=api test', ['pnpm']],
+    ['pnpm -w test', ['pnpm']],
+    ['docker exec -it web ls', ['docker', 'ls']],
+    ['docker compose exec -T web ls', ['docker', 'ls']],
+    ['kubectl exec -i -t pod -c app -- ls', ['kubectl', 'ls']],
+    ['cargo +nightly -q build', ['cargo']],
+    ['git --no-pager -P log', ['git']],
+    ['uv run --frozen --extra dev pytest', ['uv', 'pytest']],
+    ['sudo --unknown ls', ['sudo', 'opaque', 'ls']],
+    ['find . -exec ls {} + -print', ['find', 'ls']],
+    ['export NODE_ENV=test', ['export']],
+    ['export PATH=x', ['export', 'opaque']],
+  ])('%s: %j', (text, expected) => {
+    expect(programs(read(text))).toEqual(expected);
+  });
+
+  test.each([
+    ['curl -sSL -m 5 -H "A: b" -o out.json https://api.example.com/x', ['https://api.example.com/x']],
+    ['curl intranet', ['intranet']],
+    ['ping -c 3 intranet', ['intranet']],
+    ['ssh -p 22 user@intranet ls', ['user@intranet']],
+    ['scp -P 22 a intranet:b', ['intranet:b']],
+    ['git push origin main:main', []],
+    ['git clone ./a', []],
+    ['ls intranet', []],
+  ])('%s connects to %j', (text, expected) => {
+    expect(read(text)?.hosts).toEqual(expected);
+  });
+
   test('end at a depth that no command line needs', () => {
     expect(programs(read('env env env env env env ls'))).toContain('unreadable');
   });

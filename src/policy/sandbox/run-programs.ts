@@ -16,6 +16,8 @@ export type ProgramRun = {
   readonly inner: readonly InnerRun[];
   /** Words that name nothing: patterns, messages, formats. */
   readonly data: ReadonlySet<number>;
+  /** Words that this program connects to, whatever they look like: `curl intranet`. */
+  readonly hosts: readonly string[];
   /** It takes file names from its input or from a list, so the files it touches are unknown. */
   readonly readsNames: boolean;
 };
@@ -52,6 +54,22 @@ function isHarmlessAssignment(text: string): boolean {
   return found !== null && harmlessVariables.has(found[1] ?? '');
 }
 
+/** `operand`: its number among the operands, from 1. */
+function namesHost(text: string, operand: number, hosts: ProgramGrammar['hosts']): boolean {
+  switch (hosts) {
+    case undefined:
+      return false;
+    case 'all':
+      return true;
+    case 'first':
+      return operand === 1;
+    case 'before-colon':
+      return /^[^/:]+:/.test(text);
+    case 'first-before-colon':
+      return operand === 1 && /^[^/:]+:/.test(text);
+  }
+}
+
 class RunReading {
   readonly #words: readonly ShellWord[];
   readonly #depth: number;
@@ -59,6 +77,7 @@ class RunReading {
   #grammar: ProgramGrammar;
   #readsNames = false;
   readonly #data = new Set<number>();
+  readonly #hosts: string[] = [];
 
   constructor(words: readonly ShellWord[], grammar: ProgramGrammar, depth: number) {
     this.#words = words;
@@ -68,8 +87,9 @@ class RunReading {
 
   read(): ProgramRun {
     let operands = 0;
-    let scripted = false;
+    let scripted = this.#grammar.scriptsInOptions === true;
     let enough = false;
+    let textFirst = false;
     if (this.#grammar.refused === true) this.#refuse(1);
     this.#readsNames = this.#grammar.readsNames === true;
     let optionsOver = false;
@@ -77,6 +97,10 @@ class RunReading {
     for (; at < this.#words.length; at++) {
       const text = this.#words[at]?.text ?? '';
       const grammar = this.#grammar;
+      if (grammar.refusedStart?.test(text) === true) {
+        this.#refuse(at);
+        continue;
+      }
       if (text === '--' && !optionsOver) {
         optionsOver = true;
         continue;
@@ -86,20 +110,17 @@ class RunReading {
         if (option.meaning === 'script' || option.meaning === 'pattern' || option.meaning === 'patterns')
           scripted = true;
         if (option.meaning === 'enough') enough = true;
+        if (option.meaning === 'operand-text') textFirst = true;
+        // If it takes the next word as its value, another word names what is run: `env --unse ls rm`.
+        if (option.unclear && (grammar.runs !== undefined || grammar.commands !== undefined))
+          this.#refuse(at);
         at = this.#readOption(at, option);
         continue;
       }
       if (grammar.commands !== undefined) {
-        const sub = Object.hasOwn(grammar.commands, text) ? grammar.commands[text] : undefined;
-        if (sub === undefined) {
-          if (grammar.otherCommands !== 'harmless') this.#refuse(at);
-          this.#grammar = { ...grammar, commands: undefined };
-          // The word may itself be an operand, as in `git config user.name`.
-          if (grammar.otherCommands === 'harmless') at--;
-        } else if (grammar.ownOptionsFirst === true) this.#grammar = sub;
-        else this.#grammar = { ...sub, options: { ...grammar.options, ...sub.options } };
-        if (this.#grammar.readsNames === true) this.#readsNames = true;
-        if (this.#grammar.refused === true) this.#refuse(at);
+        this.#enterCommand(at, text, grammar, grammar.commands);
+        // An unlisted word may itself be an operand, as in `git config user.name`.
+        if (grammar.otherCommands === 'harmless' && !Object.hasOwn(grammar.commands, text)) at--;
         operands = 0;
         continue;
       }
@@ -112,6 +133,11 @@ class RunReading {
         continue;
       }
       operands++;
+      if (textFirst) {
+        this.#runText(at, this.#words.slice(at, at + 1));
+        return this.#finish();
+      }
+      if (namesHost(text, operands, grammar.hosts)) this.#hosts.push(text.replace(/^@/, ''));
       if (grammar.needsOperand === true && /^(?:-|\/dev\/(?:stdin|fd\/.*)|\/proc\/.*)$/.test(text))
         this.#refuse(at);
       if (grammar.setsOperand === true && operands === 1 && at + 1 < this.#words.length)
@@ -140,8 +166,31 @@ class RunReading {
     return this.#finish();
   }
 
+  /** Continues with the grammar of a subcommand. */
+  #enterCommand(
+    at: number,
+    name: string,
+    grammar: ProgramGrammar,
+    commands: NonNullable<ProgramGrammar['commands']>,
+  ): void {
+    const sub = Object.hasOwn(commands, name) ? commands[name] : undefined;
+    if (sub === undefined) {
+      if (grammar.otherCommands !== 'harmless') this.#refuse(at);
+      this.#grammar = { ...grammar, commands: undefined };
+    } else if (grammar.ownOptionsFirst === true) this.#grammar = sub;
+    else this.#grammar = { ...sub, options: { ...grammar.options, ...sub.options } };
+    if (this.#grammar.readsNames === true) this.#readsNames = true;
+    if (this.#grammar.refused === true) this.#refuse(at);
+  }
+
   #finish(): ProgramRun {
-    return { words: this.#words, inner: this.#inner, data: this.#data, readsNames: this.#readsNames };
+    return {
+      words: this.#words,
+      inner: this.#inner,
+      data: this.#data,
+      hosts: this.#hosts,
+      readsNames: this.#readsNames,
+    };
   }
 
   #refuse(at: number, runs: 'opaque' | 'unreadable' = 'opaque'): void {
@@ -157,7 +206,11 @@ class RunReading {
       case undefined:
       case 'flag':
       case 'enough':
+      case 'operand-text':
         return at;
+      case 'host':
+        if (given !== undefined) this.#hosts.push(given);
+        return valueAt;
       case 'value':
       case 'patterns':
         return valueAt;
@@ -204,9 +257,9 @@ class RunReading {
         this.#runNamed(at, 'tee');
         return at + 1;
       case 'exec': {
-        // Up to `;` or `+`, as in `find -exec`.
+        // Up to `;` or `{} +`, as in `find -exec`. Any other `+` is a word of the command.
         let end = at + 1;
-        while (end < this.#words.length && !/^(?:;|\+)$/.test(this.#words[end]?.text ?? '')) end++;
+        while (end < this.#words.length && !this.#endsExec(end)) end++;
         this.#runWords(at + 1, end);
         return end;
       }
@@ -216,11 +269,17 @@ class RunReading {
     }
   }
 
+  #endsExec(at: number): boolean {
+    const text = this.#words[at]?.text;
+    return text === ';' || (text === '+' && this.#words[at - 1]?.text === '{}');
+  }
+
   #runNamed(at: number, name: string): void {
     const run = {
       words: [{ text: name, wildcard: false }],
       inner: [],
       data: new Set<number>(),
+      hosts: [],
       readsNames: false,
     };
     this.#inner.push({ at, runs: [run], chained: false, fromText: false });

@@ -14,6 +14,7 @@ export const builds: Programs = {
   ninja: { options: mean('value', '-C -f -j -k -l') },
   go: {
     longWithOneDash: true,
+    options: mean('value', '-C'),
     commands: {
       ...all('build test vet list mod fmt version env doc clean get install fix telemetry work', {
         longWithOneDash: true,
@@ -26,20 +27,28 @@ export const builds: Programs = {
     },
   },
   cargo: {
-    options: mean('refused', '--config'),
+    options: {
+      ...mean('refused', '--config'),
+      ...mean('value', '--color -C -Z'),
+      ...mean('flag', '-q -v --offline --locked --frozen --list +'),
+    },
     commands: all(
       'build b check c test t clippy fmt doc run r bench add remove update tree metadata clean search install fetch vendor publish package version fix init new nextest audit',
       { options: mean('refused', '--config') },
     ),
   },
-  gcc: { longWithOneDash: true, options: mean('refused', '-wrapper -B -specs') },
+  // `-fplugin=x` and `-Bdir` are one word each.
+  gcc: {
+    longWithOneDash: true,
+    refusedStart: /^(?:-wrapper|-B|-?-specs|-f(?:pass-)?plugin|-fuse-ld|-Xclang|-Wl,.*plugin|@)/,
+  },
   java: {
     longWithOneDash: true,
     needsOperand: true,
     options: {
       ...mean('value', '-cp -classpath --class-path --module-path'),
       ...mean('module', '-jar -m --module'),
-      ...mean('refused', '-javaagent'),
     },
+    refusedStart: /^(?:-javaagent|-agentlib|-agentpath|-XX:(?:On|Flags|VMOptions)|@)/,
   },
 };

@@ -23,6 +23,10 @@ export type OptionMeaning =
   | 'module'
   /** Its value is a shell text. */
   | 'text'
+  /** Its first operand is a shell text. */
+  | 'operand-text'
+  /** Its value is a host or a URL. */
+  | 'host'
   /** Its value is a program, possibly with arguments. */
   | 'program'
   /** Its value is a script in the language of the program. */
@@ -50,6 +54,8 @@ export type ProgramGrammar = {
   readonly refused?: true;
   /** The first operand is a script. */
   readonly script?: ScriptLanguage;
+  /** Only options have scripts: the operands of `psql` are a database and a user. */
+  readonly scriptsInOptions?: true;
   /** The first operand is a pattern or a filter and names nothing. */
   readonly pattern?: true;
   /** No operand names anything. */
@@ -67,7 +73,15 @@ export type ProgramGrammar = {
   /** After its first operand, nothing is an option of its own. */
   readonly firstOperandEnds?: true;
   readonly optionsFirst?: true;
+  /**
+   * Operands that the program connects to: every one, the first, or only with a host before a colon (`host:path`).
+   */
+  readonly hosts?: 'all' | 'first' | 'before-colon' | 'first-before-colon';
+  /** Letters after `-c` are further letters, as in every shell. */
+  readonly shell?: true;
   readonly longWithOneDash?: true;
+  /** Words that load code or run a program, by their start: values may be attached without a mark. */
+  readonly refusedStart?: RegExp;
   readonly bundled?: true;
   readonly readsNames?: true;
   readonly isHarmlessSetting?: (setting: string) => boolean;

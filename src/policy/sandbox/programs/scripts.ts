@@ -36,17 +36,21 @@ export const scripts: Programs = {
     options: {
       ...mean('script', '-c --command'),
       ...mean('refused', '-f --file -o --output -L'),
-      ...mean('value', '-h --host -p --port -U --username -d --dbname -F -R -T -v -P'),
+      ...mean('host', '-h --host'),
+      ...mean('value', '-p --port -U --username -d --dbname -F -R -T -v -P'),
     },
     script: 'sql',
+    scriptsInOptions: true,
   },
   mysql: {
     options: {
       ...mean('script', '-e --execute'),
-      ...mean('value', '-h --host -P --port -u --user -D --database -S --socket'),
+      ...mean('host', '-h --host'),
+      ...mean('value', '-P --port -u --user -D --database -S --socket'),
       ...mean('refused', '--pager --plugin-dir --init-command'),
     },
     script: 'sql',
+    scriptsInOptions: true,
   },
   jq: {
     pattern: true,

@@ -11,6 +11,7 @@ const isHarmlessGitSetting = (setting: string): boolean =>
 /** What `git` runs by options that several of its subcommands take. */
 const gitTransfer: ProgramGrammar = {
   scripts: 'git-remote',
+  hosts: 'first-before-colon',
   options: { ...mean('refused', '--upload-pack --receive-pack --exec -u --server-option --template') },
 };
 
@@ -36,7 +37,7 @@ const git: ProgramGrammar = {
     ...mean('refused', '--exec-path --config-env'),
     ...mean(
       'flag',
-      '-p --paginate --no-pager --bare --no-replace-objects --literal-pathspecs --version --help',
+      '-p -P --paginate --no-pager --no-optional-locks --glob-pathspecs --icase-pathspecs --bare --no-replace-objects --literal-pathspecs --version --help',
     ),
   },
   isHarmlessSetting: isHarmlessGitSetting,
@@ -49,6 +50,7 @@ const git: ProgramGrammar = {
         'format-patch rerere verify-commit verify-tag write-tree update-index read-tree mktree commit-tree prune repack',
       gitPlain,
     ),
+    init: { options: mean('refused', '--template') },
     commit: gitMessage,
     merge: gitMessage,
     tag: gitMessage,
@@ -65,7 +67,7 @@ const git: ProgramGrammar = {
     fetch: gitTransfer,
     pull: { ...gitTransfer, options: mean('refused', '--upload-pack') },
     push: { ...gitTransfer, options: mean('refused', '--receive-pack --exec') },
-    remote: { scripts: 'git-remote', options: mean('flag', '-u') },
+    remote: { scripts: 'git-remote', hosts: 'before-colon', options: mean('flag', '-u') },
     'ls-remote': gitTransfer,
     archive: { ...gitTransfer, options: mean('refused', '--exec --remote') },
     bisect: {
@@ -96,7 +98,7 @@ const git: ProgramGrammar = {
         ...mean('value', '-f --file --blob --type --default'),
         ...mean(
           'flag',
-          '--global --local --system --worktree --get --get-all --get-regexp --list -l --unset --show-origin --show-scope',
+          '--global --local --system --worktree --get --get-all --get-regexp --list -l --unset --unset-all --show-origin --show-scope --bool --int --path -z --null --name-only --includes',
         ),
         ...mean('refused', '-e --edit --add --replace-all --rename-section'),
       },
