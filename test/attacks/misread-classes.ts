@@ -24,6 +24,18 @@ rules:
     message: Only listed programs and hosts.
 `;
 
+const conditions = `apiVersion: edictum/v1
+kind: Ruleset
+metadata: {name: conditions}
+defaults: {mode: enforce}
+rules:
+  - id: no-rm
+    type: pre
+    tool: "*"
+    when: {found.commands: {matches: '^rm( |$)'}}
+    then: {action: block, message: Nothing is removed from here.}
+`;
+
 type Attempt = { readonly name: string; readonly input: JsonObject };
 
 const run = ({ input }: Attempt, door: Door): Promise<Verdict> =>
@@ -176,6 +188,22 @@ const hosts: readonly string[] = [
   'mysql -hintranet',
 ];
 
+/** A rule about commands must not miss one that it cannot read. */
+const unreadable: readonly string[] = [
+  'rm -rf $HOME',
+  'rm $(ls)',
+  '(rm x)',
+  '{ rm x; }',
+  'if true; then rm x; fi',
+  'for i in 1; do rm x; done',
+  '! rm x',
+  'rm x &',
+  'echo `rm x`',
+  'ls # x\nrm x',
+  'r$@m x',
+  'rm x <<EOF\nEOF',
+];
+
 export const misreadFamily: Family = {
   title: 'Commands that are easily misread',
   file: 'test/attacks/misread-classes.ts',
@@ -209,6 +237,13 @@ export const misreadFamily: Family = {
       title: 'a list of words that ends in a comment once a tool joins it',
       attempts: lists.map((command) => ({ name: command.join(' '), input: { command: [...command] } })),
       run,
+    }),
+    attackClass({
+      id: 'misread-conditions',
+      title: 'an unreadable command under a rule with `found.commands`',
+      attempts: texts(unreadable),
+      run: ({ input }, door) =>
+        callTool({ door, contracts: loadDocument(conditions, door), tool: 'Bash', input }),
     }),
     attackClass({
       id: 'misread-hosts',

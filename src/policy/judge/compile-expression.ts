@@ -5,6 +5,7 @@
  *    result.
  * 2. An absent or null value makes every operator but `exists` false, unless the leaf says `fire`.
  * 3. No input makes it throw: an exception from a host function becomes an error of the condition.
+ * 4. A leaf about commands, paths or hosts that were found is an error if one of them cannot be read and none matches.
  */
 import type { JsonValue } from '../../base/json.ts';
 import type { Expression, Leaf } from '../language/expression.ts';
@@ -14,7 +15,7 @@ import { compileOperator } from './operators.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import type { Select } from './compile-selector.ts';
-import { compileSelector } from './compile-selector.ts';
+import { compileIncomplete, compileSelector } from './compile-selector.ts';
 
 export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
 
@@ -94,12 +95,16 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   // JSON escapes quotes and line breaks, so a text that contains them is searched in both spellings.
   const inText =
     leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
+  // A rule about commands must not miss one that cannot be read. With `on_missing: skip`, the document says so.
+  const isIncomplete =
+    leaf.saysMissing === true ? undefined : compileIncomplete(leaf.selector, context.world);
   const isList = leaf.selector.source === 'found' && leaf.operator !== 'exists';
   const evaluate: Condition = (call, output) => {
     try {
       const field = select(call, output);
-      if (field === undefined) return whenMissing;
+      if (field === undefined) return isIncomplete?.(call) === true ? 'error' : whenMissing;
       const truth = isList ? holdsForOne(holds, field) : holds(field);
+      if (truth === false && isList && isIncomplete?.(call) === true) return 'error';
       if (truth !== false || !inText || output === undefined) return truth;
       const plain = output.plainText();
       return plain === field ? truth : holds(plain);

@@ -112,3 +112,15 @@ export function readVariable(text: string | undefined): JsonValue | undefined {
   const value = Number(text);
   return Number.isFinite(value) ? value : text;
 }
+
+/**
+ * May the call name more than the selector gives? Only for `found.…`, if a command or a host of the call cannot be
+ * read.
+ */
+export function compileIncomplete(
+  { source, path }: Selector,
+  world: PolicyWorld,
+): ((call: PolicyCall) => boolean) | undefined {
+  const kind = source === 'found' ? foundKinds.find((each) => each === path[0]) : undefined;
+  return kind && ((call) => world.found?.(call).incomplete.has(kind) === true);
+}

@@ -4,7 +4,8 @@
  * - Plain: one command, nothing else.
  * - A chain: several commands joined by `|`, `&&`, `||`, `;` or line breaks, or a command with redirections. Each
  *   command and each redirected file is known. Rules reject chains unless they say otherwise.
- * - Unreadable: everything else. Substitutions, variables, groups, braces, background jobs, here documents, comments.
+ * - Unreadable: everything else. Substitutions, variables, groups, loops, braces, background jobs, here documents,
+ *   comments.
  */
 
 export type CommandLine =
@@ -30,6 +31,11 @@ export const unreadableLine: CommandLine = { plain: false, chain: undefined };
 /** Control characters do not belong in a command: a shell that drops them reads other words than this file. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const strange = /[\0-\x08\x0b-\x1f\x7f\x85\u2028\u2029]/;
+
+/** Words that group commands: what runs is behind them. */
+const reservedWords: ReadonlySet<string> = new Set(
+  '! [[ case coproc do done elif else esac fi for function if select then until while'.split(' '),
+);
 
 /** More commands in one line than people write by hand. */
 const mostCommands = 50;
@@ -164,7 +170,10 @@ class LineReading {
     this.#wildcard = false;
   }
 
-  /** False if a shell would report an error: a separator without a command, a redirection without a file. */
+  /**
+   * False for a word of the shell's grammar. Also false if a shell would report an error: a separator without a
+   * command, a redirection without a file.
+   */
   #endCommand(expectsMore: boolean): boolean {
     this.#endWord();
     if (this.#redirecting) return false;
@@ -172,6 +181,7 @@ class LineReading {
       if (this.#files.length > 0 || expectsMore || this.#expectsCommand) return false;
       return true;
     }
+    if (reservedWords.has(this.#words[0]?.text ?? '')) return false;
     this.#commands.push({ words: this.#words, files: this.#files });
     this.#words = [];
     this.#files = [];

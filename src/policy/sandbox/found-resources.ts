@@ -12,6 +12,8 @@ export type FoundResources = {
 
 export type FoundCommand = {
   readonly line: CommandLine;
+  /** Only its form says that it is a command, neither the tool nor the name of its argument. */
+  readonly guessed: boolean;
   /** The programs it runs, one by one; undefined if they cannot be read. */
   readonly runs: readonly ProgramRun[] | undefined;
   /**

@@ -66,6 +66,38 @@ test.each([
   expect(await decide(when, input)).toBe('allow');
 });
 
+test.each([
+  'rm -rf $HOME',
+  'rm $(ls)',
+  '(rm x)',
+  '{ rm x; }',
+  'if true; then rm x; fi',
+  '! rm x',
+  'rm x &',
+  'echo `rm x`',
+  'ls # x\nrm x',
+  'r$@m x',
+  'bash -c "rm \\$X"',
+])('a rule about commands, paths or hosts fires for the unreadable command %s', async (command) => {
+  for (const kind of ['found.commands', 'found.paths', 'found.hosts']) {
+    expect(await decide({ [kind]: { equals: 'x' } }, { command })).toBe('block');
+    expect(await decide({ [kind]: { equals: 'x', on_missing: 'skip' } }, { command })).toBe('allow');
+  }
+});
+
+test('a rule about hosts fires for a URL that parsers read differently', async () => {
+  const when = { 'found.hosts': { equals: 'evil.com' } };
+  expect(await decide(when, { url: 'https://evil.com\\@api.example.com/' })).toBe('block');
+  expect(await decide(when, { url: 'https://api.example.com/' })).toBe('allow');
+  expect(await decide(when, { note: 'see vscode://file/x' })).toBe('allow');
+});
+
+test('a text that only looks like a command may be unreadable', async () => {
+  expect(await decide({ 'found.commands': { equals: 'x' } }, { query: 'rm -rf $HOME explained' })).toBe(
+    'allow',
+  );
+});
+
 test('an unknown kind is rejected when the document is loaded', async () => {
   await expect(decide({ 'found.files': { exists: true } }, {})).rejects.toThrow(/contracts/i);
 });

@@ -5,7 +5,7 @@
  */
 import type { JsonValue } from '../../base/json.ts';
 import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
-import type { FoundTexts } from '../language/found-kinds.ts';
+import type { FoundKind, FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
@@ -45,7 +45,26 @@ export function toFoundTexts(
     ],
     commands: [...new Set(commands.flatMap(({ runs }) => (runs ?? []).flatMap(runTexts)))],
     urls: [...urls],
+    incomplete: findIncomplete(commands, hosts),
   };
+}
+
+/**
+ * A command that cannot be read may run any program, on any file, and connect to any host. A text that only looks like
+ * a command may be prose, and an unknown scheme may have no host: these do not count.
+ */
+function findIncomplete(
+  commands: FoundResources['commands'],
+  hosts: FoundResources['hosts'],
+): ReadonlySet<FoundKind> {
+  const hasUnreadable = ({ inner }: ProgramRun): boolean =>
+    inner.some(({ runs }) => runs === 'unreadable' || (typeof runs === 'object' && runs.some(hasUnreadable)));
+  if (commands.some(({ guessed, runs }) => !guessed && (runs?.some(hasUnreadable) ?? true)))
+    return new Set<FoundKind>(['commands', 'paths', 'hosts']);
+  const hasUnclearHost = hosts.some(
+    ({ name, unknownScheme }) => name === undefined && unknownScheme !== true,
+  );
+  return new Set<FoundKind>(hasUnclearHost ? ['hosts'] : []);
 }
 
 /** The text itself, and its forms after repeated decoding of escapes and normalizing of letters. */

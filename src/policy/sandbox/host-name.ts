@@ -12,6 +12,8 @@ export type FoundHost = {
    * IPv4 addresses that an IPv6 address reaches through a translator or a tunnel. Rules that deny one deny it too.
    */
   readonly carries?: readonly string[];
+  /** Only the program that handles its scheme knows whether there is a host. */
+  readonly unknownScheme?: true;
 };
 
 const unreadable: FoundHost = { name: undefined, port: undefined };

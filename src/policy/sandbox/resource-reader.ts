@@ -185,7 +185,7 @@ export class ResourceReader {
     }
     // Only its program knows what an unknown scheme opens.
     this.hasUnreadablePath = true;
-    this.#addHost(unknownHost);
+    this.hosts.set('unknown scheme', { ...unknownHost, unknownScheme: true });
   }
 
   /** `--file=/x`, `-C/x`, `-xzf/x`, `-d@/x`. */

@@ -58,7 +58,7 @@ type Item = {
 /** The resources found so far in one call. */
 class Finding {
   readonly #reader = new ResourceReader();
-  readonly #lines: Pick<FoundCommand, 'line' | 'runs'>[] = [];
+  readonly #lines: Omit<FoundCommand, 'program'>[] = [];
   /** Targets of `cd`, in the order of the commands. */
   readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
@@ -106,7 +106,7 @@ class Finding {
       });
     const commands: FoundCommand[] = this.#lines.map((each) => ({ ...each, program: program(each.runs) }));
     if (this.#hasOperators && commands.length > 0)
-      commands.push({ line: unreadableLine, runs: undefined, program: [] });
+      commands.push({ line: unreadableLine, guessed: false, runs: undefined, program: [] });
 
     const paths = [...placeResources(this.#reader, bases, world)];
     // A command acts on its working directory, whether it names it or not.
@@ -147,7 +147,7 @@ class Finding {
       words.push(String(word));
     }
     if (role === 'other' && !areWordsOfCommand(words)) return false;
-    for (const line of readArgumentList(words)) this.#addLine(line);
+    for (const line of readArgumentList(words)) this.#addLine(line, role === 'other' && !this.#runsCommands);
     return true;
   }
 
@@ -181,12 +181,12 @@ class Finding {
       const parsed = parseLeniently(text);
       if (parsed !== undefined) rest.push({ value: parsed, role: 'other', textDepth: textDepth + 1 });
     }
-    if (looksLikeCommand(text) || (this.#runsCommands && beginsWithProgram(text)))
-      this.#addLine(readCommandLine(text));
+    if (this.#runsCommands ? beginsWithProgram(text) : looksLikeCommand(text))
+      this.#addLine(readCommandLine(text), !this.#runsCommands);
     this.#reader.readValue(text);
   }
 
-  #addLine(line: CommandLine): void {
+  #addLine(line: CommandLine, guessed = false): void {
     const commands = commandsInLine(line);
     const runs: ProgramRun[] = [];
     let readable = commands !== undefined;
@@ -208,7 +208,7 @@ class Finding {
       for (const file of files) this.#readRedirect(file);
     }
     if (changes.length > 0) this.#changes.push(changes);
-    this.#lines.push({ line, runs: readable ? runs : undefined });
+    this.#lines.push({ line, guessed, runs: readable ? runs : undefined });
   }
 
   /** The words of a command, and of the commands it runs. */
