@@ -61,5 +61,11 @@ export const hostAttacks: readonly Attack[] = [
   beside('host-proxy', 'a host behind an option', {
     command: 'curl --proxy=http://evil.com api.example.com',
   }),
+  beside('host-key-no-slashes', 'a url without slashes in such an argument', { callback: 'http:evil.com' }),
+  beside('host-key-ipv6', 'an address without brackets', { target: '::1' }),
+  beside('host-key-ipv6-mapped', 'a mapped address without brackets', { target: '::ffff:169.254.169.254' }),
+  beside('host-key-ipv6-zone', 'an address with a zone', { target: 'fe80::1%eth0' }),
+  beside('host-ip-short', 'a short address in an argument for addresses', { ip: '169.254.43518' }),
+  beside('host-ip-number', 'a number in an argument for addresses', { ip_address: 2852039166 }),
   beside('host-share', 'a host of a share', { path: '//evil.com/share' }),
 ];

@@ -28,7 +28,8 @@ const roles: readonly (readonly [ArgumentRole, string])[] = [
   ['words', 'args argv arguments flags'],
   [
     'url',
-    'url urls uri uris href endpoint host hosts hostname hostnames domain domains server proxy website webhook',
+    'url urls uri uris href endpoint host hosts hostname hostnames domain domains server proxy website webhook ' +
+      'ip ips ipaddress ipaddresses ipaddr ipv4 ipv6 nameserver',
   ],
   [
     'prose',

@@ -29,6 +29,7 @@ const defaultPorts: ReadonlyMap<string, string> = new Map([
 /** For `scheme://host/…`, `//host/…`, `https:host`, `git@host:path`, `mailto:a@host`, `host`, `host:80/…`. */
 export function readHostName(text: string): FoundHost {
   let rest = text.trim();
+  if (isBareIpv6(rest)) return readAuthority(`[${rest.replace(/%.*$/, '')}]`, undefined);
   let scheme: string | undefined;
   // `jar:https://…`, `view-source:https://…`: the last scheme is the one that is contacted.
   for (let found = schemeOf(rest); found !== undefined; found = schemeOf(rest)) {
@@ -142,9 +143,17 @@ const fileEndings: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
+/** `::1`, `fe80::1%eth0`: an address without its brackets. A time or a hardware address is none. */
+export const isBareIpv6 = (text: string): boolean =>
+  /^[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*(?:%[\w.-]+)?$/i.test(text) &&
+  text.length < 80 &&
+  text !== '::' &&
+  URL.canParse(`http://[${text.replace(/%.*$/, '')}]/`);
+
 /** Does a text without spaces and without a scheme look like a host: dotted, an address, or `localhost`? */
 export function looksLikeHost(text: string): boolean {
   if (text.length > 2048) return false;
+  if (isBareIpv6(text)) return true;
   const bare = /^(?:[^@/\\]*@)?(\[[0-9a-f:.]+\]|[^/\\:@?#[\]()*]+)(?::[^/]*)?(?:[/?#].*)?$/is.exec(text);
   const name = bare?.[1]?.toLowerCase().replace(/[.。．｡]+$/, '');
   if (name === undefined || name === '') return false;

@@ -114,7 +114,7 @@ export class ResourceReader {
     if (trimmed.includes('\0') && /[/\\]/.test(trimmed)) this.hasUnreadablePath = true;
     if (/\s/.test(trimmed) && !isListOfHosts(trimmed)) return this.#readTokens(trimmed, 0);
     for (const token of trimmed.split(/\s+/)) this.#readToken(token, 0, 'value');
-    if (/["',;|()>]/.test(trimmed)) this.#readTokens(trimmed, 0);
+    if (/["',;|()>[\]{}“”‘’（）「」]/.test(trimmed)) this.#readTokens(trimmed, 0);
   }
 
   readProse(text: string): void {
@@ -127,7 +127,7 @@ export class ResourceReader {
 
   /** Words between spaces, quotes and brackets. Words that are only relative paths count as prose. */
   #readTokens(text: string, round: number): void {
-    for (const [written] of text.matchAll(/[^\s"'`,;|()>]+/g)) {
+    for (const [written] of text.matchAll(/[^\s"'`,;|()>“”‘’（）「」]+/g)) {
       if (this.#gaveUp) return;
       const token = written.replace(/^[[{!&+^#*?]+/, '');
       if (/[/\\~%:=\0\u{80}-\u{10ffff}]|\.\./u.test(token)) this.#readToken(token, round, 'text');
@@ -179,7 +179,8 @@ export class ResourceReader {
       return this.#readScheme(rest.replace(/!.*$/s, ''), inner, round + 1, how);
     }
     if (isNetworkScheme(scheme)) {
-      if (/:[/\\]|@/.test(text)) this.#addHost(readHostName(text));
+      // Programs add the slashes to `http:evil.com`.
+      if (/:[/\\]|@/.test(text) || looksLikeHost(rest)) this.#addHost(readHostName(text));
       if (climbsAt(text)) this.#addPath(text, true);
       return;
     }
