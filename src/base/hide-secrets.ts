@@ -8,6 +8,7 @@ import { defineMember, formatPath } from './json.ts';
 import { createKeyPicker } from './key-picker.ts';
 import type { KeyRole } from './key-role.ts';
 import type { KeyReading } from './key-reader.ts';
+import { readInnerJson } from './inner-json.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
 import { cutOut, redacted } from './text-mask.ts';
 import type { FoundSecrets, SecretWalk } from './secret-walk.ts';
@@ -217,15 +218,13 @@ const jsonLike = /^\s*(?:[[{]|"[\s\S]*[:=])/;
 /** Reads a text that is JSON as data; undefined if it is not JSON, or its names hide nothing. */
 function maskJsonText(walk: SecretWalk, text: string): string | undefined {
   if (walk.textDepth >= deepestText || !jsonLike.test(text.slice(0, 200))) return undefined;
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text) as JsonValue;
-  } catch {
+  const value = readInnerJson(text);
+  // No walk reaches the secrets of such a text, so all of it is hidden.
+  if (value === 'too deep') return String(hideAll(walk, text));
+  if (value === undefined || (typeof value.json !== 'object' && typeof value.json !== 'string'))
     return undefined;
-  }
-  if (typeof value !== 'object' && typeof value !== 'string') return undefined;
   const found: FoundSecrets = { hidden: [], secrets: walk.found.secrets };
-  const kept = visit({ ...walk, found, trail: [], textDepth: walk.textDepth + 1 }, value, 'other');
+  const kept = visit({ ...walk, found, trail: [], textDepth: walk.textDepth + 1 }, value.json, 'other');
   return found.hidden.length === 0 ? undefined : JSON.stringify(kept);
 }
 

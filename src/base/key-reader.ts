@@ -46,14 +46,17 @@ export function createKeyReader({
     if (remembered !== undefined) return remembered;
     const shown = maskText(key);
     const reading: KeyReading = {
-      announcesSecret: announcesSecret(key) || announcesSecret(shown),
-      role: defaults ? keyRoleOf(key) : 'other',
+      announcesSecret: announcesSecret(key) || announcesSecret(shown) || announcesSecret(plainKey(key)),
+      role: defaults ? keyRoleOf(plainKey(key)) : 'other',
       shown,
     };
     if (shown === key && key.length <= longestKnownKey && known.size < mostKnownKeys) known.set(key, reading);
     return reading;
   };
 }
+
+/** Full-width and similar letters become the usual ones, and accents that were typed apart become one letter. */
+const plainKey = (key: string): string => key.normalize('NFKC');
 
 /** A global or sticky pattern continues after its last match and would miss every second key. */
 const withoutPosition = (pattern: RegExp): RegExp =>

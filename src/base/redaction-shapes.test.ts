@@ -37,6 +37,9 @@ const shapes: Readonly<Record<string, readonly JsonValue[]>> = {
     { log: { entries: [{ request: { headers: [{ name: 'authorization', value: secret }] } }] } },
     { auth: { user: 'bob', pass: secret } },
     { auth: `bob:${secret}` },
+    { ｐａｓｓｗｏｒｄ: secret },
+    { ａｐｉ_key: secret },
+    { body: `{"p\\u0061ssword":"${secret}"}` },
     { auth: ['bob', secret] },
   ],
   'names in any dress': [
@@ -235,5 +238,21 @@ describe('a value that is not a secret', () => {
       ['--password', 'abcdefgh'],
     ])
       expect(redactor.output(output).value).toBe(output);
+  });
+});
+
+describe('JSON inside a text', () => {
+  const nest = (levels: number): string =>
+    `${'{"a":'.repeat(levels)}{"password":"${secret}"}${'}'.repeat(levels)}`;
+
+  it.each([10, 600, 100_000])('nested %i levels deep hides its secrets', (levels) => {
+    expect(kept({ body: nest(levels) })).not.toContain(secret);
+    expect(kept({ password: nest(levels), body: 'x' })).not.toContain(secret);
+  });
+
+  it('that is too deep for a walk is hidden as a whole; other text with many brackets is not', () => {
+    expect(kept({ body: nest(600) })).toBe('{"body":"[REDACTED]"}');
+    const brackets = '['.repeat(2_000);
+    expect(kept({ body: brackets })).toBe(JSON.stringify({ body: brackets }));
   });
 });

@@ -1,4 +1,5 @@
 /** The values inside a hidden value, each of which reveals it. */
+import { readInnerJson } from './inner-json.ts';
 import type { JsonValue } from './json.ts';
 import { isJsonObject } from './json.ts';
 import type { TextMask } from './text-mask.ts';
@@ -55,11 +56,7 @@ function addBasic(credentials: string, found: Set<string>): void {
 }
 
 function addJson(text: string, maskText: TextMask, found: Set<string>): void {
-  let value: JsonValue;
-  try {
-    value = JSON.parse(text) as JsonValue;
-  } catch {
-    return;
-  }
-  if (typeof value === 'object') collectSecretLeaves(value, maskText, found);
+  const value = readInnerJson(text);
+  if (typeof value === 'object' && typeof value.json === 'object')
+    collectSecretLeaves(value.json, maskText, found);
 }

@@ -27,6 +27,24 @@ describe('turn.call', () => {
   });
 });
 
+describe('a text with JSON that is nested far too deep', () => {
+  const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
+  const stage = () =>
+    setStage({ tools: [defineTool({ name: 'get_it', run: ({ body }) => String(body).length })] });
+
+  it('is an argument like any other', async () => {
+    const { turn } = stage();
+    const outcome = await turn.call(envelope('c', 'get_it', { body: deep }));
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: deep.length });
+  });
+
+  it('is denied in place of the arguments', async () => {
+    const { turn } = stage();
+    const outcome = await turn.call({ id: 'c', name: 'get_it', arguments: deep });
+    expect(outcome).toMatchObject({ type: 'ToolDenied', reason: 'validation' });
+  });
+});
+
 describe('runtime.confirmations.decide', () => {
   const remove = defineTool({ name: 'delete_it', run: () => 'gone' });
   async function ask() {
