@@ -143,7 +143,7 @@ const fileEndings: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** `::1`, `fe80::1%eth0`: an address without its brackets. A time or a hardware address is none. */
+/** `::1`, `fe80::1%eth0`: an address without its brackets. A time or a hardware address does not count. */
 export const isBareIpv6 = (text: string): boolean =>
   /^[0-9a-f.]*:[0-9a-f.]*:[0-9a-f:.]*(?:%[\w.-]+)?$/i.test(text) &&
   text.length < 80 &&
