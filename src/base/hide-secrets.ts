@@ -220,7 +220,10 @@ function maskJsonText(walk: SecretWalk, text: string): string | undefined {
   if (walk.textDepth >= deepestText || !jsonLike.test(text.slice(0, 200))) return undefined;
   const value = readInnerJson(text);
   // No walk reaches the secrets of such a text, so all of it is hidden.
-  if (value === 'too deep') return String(hideAll(walk, text));
+  if (value === 'too deep') {
+    collectSecretLeaves(text, walk.rules.maskText, walk.found.secrets);
+    return redacted;
+  }
   if (value === undefined || (typeof value.json !== 'object' && typeof value.json !== 'string'))
     return undefined;
   const found: FoundSecrets = { hidden: [], secrets: walk.found.secrets };

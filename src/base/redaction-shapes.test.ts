@@ -252,6 +252,7 @@ describe('JSON inside a text', () => {
 
   it('that is too deep for a walk is hidden as a whole; other text with many brackets is not', () => {
     expect(kept({ body: nest(600) })).toBe('{"body":"[REDACTED]"}');
+    expect(redactor.input({ body: nest(600) }).hidden).toEqual(['$.body']);
     const brackets = '['.repeat(2_000);
     expect(kept({ body: brackets })).toBe(JSON.stringify({ body: brackets }));
   });

@@ -29,13 +29,12 @@ describe('turn.call', () => {
 
 describe('a text with JSON that is nested far too deep', () => {
   const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`;
-  const stage = () =>
-    setStage({ tools: [defineTool({ name: 'get_it', run: ({ body }) => String(body).length })] });
+  const stage = () => setStage({ tools: [defineTool({ name: 'get_it', run: ({ body }) => body === deep })] });
 
   it('is an argument like any other', async () => {
     const { turn } = stage();
     const outcome = await turn.call(envelope('c', 'get_it', { body: deep }));
-    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: deep.length });
+    expect(outcome).toMatchObject({ type: 'ToolExecutionResult', output: true });
   });
 
   it('is denied in place of the arguments', async () => {
