@@ -1,5 +1,6 @@
 /** Loads the contracts named on a command line, or reports their problems. */
 import { readFileSync, statSync } from 'node:fs';
+import { basename } from 'node:path';
 import { isQuittanceError } from '../base/error.ts';
 import type { FileOptions } from '../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../contracts/from-yaml.ts';
@@ -22,13 +23,16 @@ export function needFiles(paths: readonly string[], command: string): readonly s
   return paths;
 }
 
+/** `tryThis` ends with the name of an example file. */
 export function needFile(path: string, tryThis: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new UsageError(`There is no file ${path}.`, [tryThis]);
-  if (found.isDirectory())
-    throw new UsageError(`${path} is a folder. Name the files in it.`, [
-      `${tryThis.replace(/contracts\.yaml$/, '')}${path.replace(/\/+$/, '')}/*.yaml`,
-    ]);
+  if (!found.isDirectory()) return;
+  const [example = ''] = /\S+$/.exec(tryThis) ?? [];
+  const areMany = example === 'contracts.yaml';
+  throw new UsageError(`${path} is a folder. Name ${areMany ? 'the files' : 'a file'} in it.`, [
+    `${tryThis.slice(0, -example.length)}${path.replace(/\/+$/, '')}/${areMany ? '*.yaml' : basename(example)}`,
+  ]);
 }
 
 export type Loading =

@@ -12,6 +12,7 @@ import { commands, topics } from './commands.ts';
 import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
+import { describeSystemError, isSystemError } from './system-error.ts';
 import { findLedger } from './find-ledger.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from './program-help.ts';
 import { createProgress } from './progress.ts';
@@ -174,11 +175,17 @@ export async function explain(error: unknown, err: Terminal): Promise<ExitCode> 
       await say(`  ${err.paint('dim', 'try:')} ${terminalText(hideUrlPasswords(line))}`);
     return error.exitCode;
   }
-  const message = hideUrlPasswords(error instanceof Error ? error.message : String(error));
+  const message = hideUrlPasswords(
+    isSystemError(error)
+      ? describeSystemError(error)
+      : error instanceof Error
+        ? error.message
+        : String(error),
+  );
   const advice = isQuittanceError(error) ? ownRemedy(error) : undefined;
   await err.say(`quittance: ${terminalText([message, ...(advice === undefined ? [] : [advice])].join(' '))}`);
   if (isQuittanceError(error, 'config.invalid')) return exitCodes.usage;
-  if (isDamage(error)) {
+  if (!isSystemError(error) && isDamage(error)) {
     await say(`  ${err.paint('dim', 'try:')} quittance verify`);
     return exitCodes.bad;
   }

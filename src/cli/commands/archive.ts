@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { isQuittanceError } from '../../base/error.ts';
 import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { refuseUnresolved } from '../../ledger/removal.ts';
+import { checkOutputFile } from '../check-output-file.ts';
 import type { Context, CliCommand } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -47,8 +47,7 @@ export const archiveCommand: CliCommand = {
       throw new UsageError('--out needs a file: it is verified before anything is removed.', [example]);
     if ((before === undefined) === (wanted.length === 0))
       throw new UsageError('Name either --before TIME or --session ID.', [example]);
-    if (existsSync(target) && !given.has('force'))
-      throw new UsageError(`${target} already exists.`, [`${example} --force`]);
+    checkOutputFile(target, given.has('force') ? undefined : `${example} --force`);
     const removal = removalOf(given.has('remove'), given.text('by'), given.text('reason'));
     return context.withLedger(
       given,

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { isQuittanceError } from '../../base/error.ts';
 import type { Cassette } from '../../replay/cassette.ts';
 import { writeCassette } from '../../replay/write-cassette.ts';
 import { recordCassette } from '../../replay/record-cassette.ts';
+import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -95,8 +95,8 @@ function targetOf(given: Given, sessionId: string, isTerminal: boolean): string 
       'A cassette is for programs: it contains raw tool output, which could control this terminal.',
       [`${command} cassette.json`, `${command} - | less`],
     );
-  if (target !== '-' && existsSync(target) && !given.has('force'))
-    throw new UsageError(`${target} already exists.`, [`${command} ${shellWord(target)} --force`]);
+  const overwrite = `${command} ${shellWord(target)} --force`;
+  if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite);
   return target;
 }
 

@@ -1,9 +1,10 @@
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
 import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -40,10 +41,8 @@ export const exportCommand: CliCommand = {
         'An export is for programs: it contains raw tool output, which could control this terminal.',
         ['quittance export --out ledger.jsonl', 'quittance export --out - | less'],
       );
-    if (target !== '-' && existsSync(target) && !given.has('force'))
-      throw new UsageError(`${target} already exists.`, [
-        `quittance export --out ${shellWord(target)} --force`,
-      ]);
+    const overwrite = `quittance export --out ${shellWord(target)} --force`;
+    if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite);
     return context.withLedger(given, async (ledger, meant) => {
       const wanted = meant.list('session');
       const sessions = wanted.length === 0 ? undefined : await chooseHeads(ledger, wanted);

@@ -4,9 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Anchor } from '../../ledger/anchor.ts';
 import { anchorToText, createAnchor, parseAnchor, signAnchor, verifyAnchor } from '../../ledger/anchor.ts';
 import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
+import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
+import { whyRefused } from '../system-error.ts';
 import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { localTimeText } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -62,6 +64,7 @@ export const verifyCommand: CliCommand = {
       throw new UsageError('--export checks a file alone: it reads no ledger and writes no anchor.', [
         'quittance verify --export ledger.jsonl',
       ]);
+    if (target !== undefined) checkOutputFile(target, undefined);
     const key = given.text('sign') === undefined ? undefined : readKey(given.text('sign') ?? '', 'sign');
     const anchor = readAnchor(given);
     const report = createReport(given, context);
@@ -89,7 +92,7 @@ function readAnchor(given: Given): Anchor | undefined {
   if (path === undefined) return undefined;
   if (!existsSync(path))
     throw new UsageError(`There is no anchor at ${path}.`, [`quittance verify --write-anchor ${path}`]);
-  const anchor = parseAnchor(readFileSync(path, 'utf8'));
+  const anchor = parseAnchor(readAnchorFile(path));
   const trusted = given.text('trust');
   if (trusted !== undefined && !verifyAnchor(anchor, readKey(trusted, 'trust')))
     throw new UsageError(
@@ -100,6 +103,20 @@ function readAnchor(given: Given): Anchor | undefined {
       exitCodes.bad,
     );
   return anchor;
+}
+
+function readAnchorFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const why = whyRefused(error);
+    if (why === undefined) throw error;
+    throw new UsageError(
+      `Cannot read the anchor ${path}: ${why}.`,
+      ['quittance verify --anchor ledger.anchor'],
+      exitCodes.broken,
+    );
+  }
 }
 
 function readKey(path: string, option: 'sign' | 'trust'): KeyObject {
