@@ -20,6 +20,7 @@ import { keepInput } from '../input/kept-input.ts';
 import type { PreparedInput } from '../input/prepared-input.ts';
 import type { AcceptedArguments } from '../input/read-output.ts';
 import { readOutput } from '../input/read-output.ts';
+import { timedSchema } from './timed-schema.ts';
 
 /** The tool and the session that the arguments belong to. */
 export type InputContext = {
@@ -60,11 +61,12 @@ export async function acceptInput(
       unfilled: filled.why,
     };
   const { value: checked, artifacts } = filled;
-  const result: SchemaCheck = await tool.input.check(copyOf(checked));
+  const schema = timedSchema(engine, tool.input);
+  const result: SchemaCheck = await schema.check(copyOf(checked));
   if (result.ok)
     return prepare(place, requested, { accepted: input, checked, output: result.value, artifacts }, []);
   if (!mend || !(tool.coerce ?? engine.coerce)) return result;
-  const coerced = await coerce(checked, tool.input, { frozenPaths: artifacts.map(({ path }) => path) });
+  const coerced = await coerce(checked, schema, { frozenPaths: artifacts.map(({ path }) => path) });
   if (!coerced.ok) return coerced;
   // Coercion leaves filled-in artifacts alone, so naming them again gives the stored form of the input.
   const accepted = nameArtifacts(coerced.input, artifacts).named;

@@ -4,6 +4,7 @@ import type { SchemaIssue } from '../../tool/schema-issue.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
+import { answerInTime, noAnswer } from '../state/answer-in-time.ts';
 import { aside } from '../state/aside.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
 import { keepInput } from '../input/kept-input.ts';
@@ -30,7 +31,7 @@ export async function repairInput(
   for (const key of keys) turn.repairs.set(key, tries + 1);
   let answer: unknown;
   try {
-    answer = await engine.repair.repair({
+    const repairing = engine.repair.repair({
       callId: request.id,
       toolName: tool.name,
       arguments: failed.input,
@@ -38,9 +39,14 @@ export async function repairInput(
       schema: tool.input.jsonSchema,
       attempt: tries + 1,
     });
+    answer = await answerInTime(engine, repairing, late);
   } catch (error) {
     // After a failed repair the call is denied for its original arguments.
     noteTry(live, repairs, failed.issues, `it threw: ${describeThrown(error)}`);
+    return undefined;
+  }
+  if (answer === late) {
+    noteTry(live, repairs, failed.issues, `it ${noAnswer}`);
     return undefined;
   }
   const repaired = toJson(answer, { refuseUnsafeIntegers: true });
@@ -52,6 +58,8 @@ export async function repairInput(
   noteTry(live, repairs, failed.issues, 'it gave no JSON object');
   return undefined;
 }
+
+const late = Symbol('late');
 
 /** Records a try: the problems, and what the callback did. */
 function noteTry(

@@ -3,7 +3,8 @@ import { freezeJson } from '../../base/json.ts';
 import type { Ask, DecidedBy } from '../../call/event.ts';
 import type { Policy } from '../../policy/judge/compile-policy.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import { whenReady } from '../../base/when-ready.ts';
+import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
+import { answerInTime, noAnswer } from '../state/answer-in-time.ts';
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
 import { clean } from '../input/clean.ts';
 import { askRules, toAsk, toMark, toMarks, toStop } from '../rules/contract-rules.ts';
@@ -28,6 +29,8 @@ export const policyGate: Gate = {
   },
 };
 
+const late = Symbol('late');
+
 type Asked = Extract<Verdict, { type: 'found' | 'stopped' }>;
 
 const toVerdict = (stop: Stop | undefined, found: Partial<Findings>): Asked =>
@@ -43,7 +46,10 @@ async function askBoth(live: ReadyCall & Findings, policy: Policy): Promise<Verd
 
 /** Rules answer at once. Workflows first read the stage of the session. */
 function askContracts(live: ReadyCall & Findings, policy: Policy): Awaitable<Asked> {
-  return whenReady(askRules(live, policy), (ruling): Awaitable<Asked> => {
+  const asked = askRules(live, policy);
+  const ruled = isPromiseLike(asked) ? answerInTime(live.engine, asked, late) : asked;
+  return whenReady(ruled, (ruling): Awaitable<Asked> => {
+    if (ruling === late) return toVerdict(silentRule, { ruled: true });
     const asking = ruling.fired.filter(({ action }) => action === 'ask');
     const found = {
       ruled: true,
@@ -60,6 +66,15 @@ function askContracts(live: ReadyCall & Findings, policy: Policy): Awaitable<Ask
       : askAllWorkflows(live, policy, stop, found);
   });
 }
+
+/** Rules of documents answer at once, so it is a rule written as a function. */
+const silentRule: Stop = {
+  type: 'deny',
+  reason: 'contract',
+  code: 'policy.contract',
+  details: 'A rule gave no answer, so the call was not allowed.',
+  developer: `A rule written as a function ${noAnswer}.`,
+};
 
 async function askAllWorkflows(
   live: ReadyCall,
@@ -112,7 +127,7 @@ async function askHooks(live: ReadyCall & Findings): Promise<Asked> {
   let block: Stop | undefined;
   for (const [index, hook] of live.engine.hooks.entries()) {
     const by: DecidedBy = { type: 'hook', name: hook.name || `onPreToolUse[${index}]` };
-    const decision = await hear(hook, use, by.name);
+    const decision = await hear(live, hook, use, by.name);
     switch (decision.type) {
       case 'allow':
         break;
@@ -140,9 +155,15 @@ async function askHooks(live: ReadyCall & Findings): Promise<Asked> {
   return toVerdict(block, { asks });
 }
 
-async function hear(hook: PreToolUse, use: ToolUse, name: string): Promise<ReadDecision> {
+async function hear(
+  { engine }: ReadyCall,
+  hook: PreToolUse,
+  use: ToolUse,
+  name: string,
+): Promise<ReadDecision> {
   try {
-    return readToolDecision(await hook(use), name);
+    const answer = await answerInTime(engine, hook(use), late);
+    return answer === late ? blockFor(`${name} ${noAnswer}.`) : readToolDecision(answer, name);
   } catch (error) {
     return blockFor(`${name} threw: ${describeThrown(error)}`);
   }

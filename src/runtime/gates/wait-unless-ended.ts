@@ -7,8 +7,8 @@ type Waited<Value> =
   | { readonly type: 'over'; readonly stop: Stop };
 
 /**
- * Waits for a check before the body, unless the call is cancelled or its turn ends first. A check that never
- * answers therefore cannot block the call. After an approval the turn's deadline no longer applies.
+ * Waits for a check before the body, unless the call is cancelled or its turn ends first. After an approval the
+ * turn's deadline no longer applies. Code of the host has a time limit of its own: see `answer-in-time.ts`.
  */
 export function waitUnlessEnded<Value>(
   live: AcceptedCall,

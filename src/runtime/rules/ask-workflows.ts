@@ -12,10 +12,12 @@ import { approveStage } from '../../policy/workflow/set-workflow-stage.ts';
 import { recordEvidence } from '../../policy/workflow/record-evidence.ts';
 import type { Workflow } from '../../policy/language/workflow.ts';
 import type { WorkflowCall } from '../../policy/workflow/evidence-sources.ts';
+import type { WorkflowHost } from '../../policy/workflow/first-shut-gate.ts';
 import type { WorkflowState } from '../../policy/workflow/workflow-state.ts';
 import { initialState, parseWorkflowState, toWire } from '../../policy/workflow/workflow-state.ts';
 import { whenReady } from '../../base/when-ready.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
+import { answerInTime } from '../state/answer-in-time.ts';
 import type { EndedCall, ReadyCall } from '../state/call-stages.ts';
 import { cleanState } from '../input/clean.ts';
 import type { Engine } from '../state/engine.ts';
@@ -35,7 +37,7 @@ export async function askWorkflows(
   live: ReadyCall,
   workflows: readonly Workflow[],
 ): Promise<readonly WorkflowStep[]> {
-  const host = live.engine.contracts?.workflowHost;
+  const host = workflowHostOf(live.engine);
   if (host === undefined) return [];
   const steps: WorkflowStep[] = [];
   for (const workflow of workflows) {
@@ -44,6 +46,14 @@ export async function askWorkflows(
     steps.push({ workflow, ruling, before: state, version });
   }
   return steps;
+}
+
+/** The host of the contracts, with a time limit for its commands. Without a number, the gate stays closed. */
+function workflowHostOf(engine: Engine): WorkflowHost | undefined {
+  const host = engine.contracts?.workflowHost;
+  const exec = host?.exec;
+  if (host === undefined || exec === undefined) return host;
+  return { ...host, exec: (command) => answerInTime(engine, exec(command), Number.NaN) };
 }
 
 const toWorkflowCall = (live: AcceptedCall, input: JsonObject): WorkflowCall => ({
@@ -132,7 +142,7 @@ export async function keepEvidence(live: EndedCall, success: boolean, outcome: T
 /** Stores the evidence of a call that took effect with this output. */
 export async function keepEvidenceOf(live: EndedCall, output: JsonValue): Promise<void> {
   const { policy, engine } = live;
-  const host = engine.contracts?.workflowHost;
+  const host = workflowHostOf(engine);
   if (host === undefined || policy === undefined) return;
   const kept =
     live.input?.effective.kept ?? live.journal.call?.effectiveInput ?? live.journal.call?.requestedInput;

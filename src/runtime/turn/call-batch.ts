@@ -8,6 +8,7 @@ import type { ParsedToolCall } from '../../call/tool-call.ts';
 import { coerce } from '../../tool/coerce.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { toJson } from '../../base/json.ts';
+import { timedSchema } from '../accept/timed-schema.ts';
 import type { PendingCall } from './await-reply.ts';
 import { awaitReply } from './await-reply.ts';
 import type { CallOptions } from '../host/call-options.ts';
@@ -26,7 +27,7 @@ export async function callBatch(
   options: CallOptions,
   concurrency: number,
 ): Promise<readonly (ToolOutcome | PendingCall)[]> {
-  const reaches = await Promise.all(requests.map((request) => reachOf(state.engine, request)));
+  const reaches = await Promise.all(requests.map((request) => reachOf(state.engine, turn, request)));
   const { clock } = state.engine;
   const askedAtMs = clock.monotonicMs();
   const awaitStart = createSemaphore(concurrency);
@@ -49,17 +50,19 @@ type Reach = { readonly reads: boolean; readonly keys: readonly string[] | undef
 
 const nothing: Reach = { reads: true, keys: [] };
 
-async function reachOf({ tools }: Engine, { name, input }: ParsedToolCall): Promise<Reach> {
-  const tool = tools.get(name);
+async function reachOf(engine: Engine, turn: TurnState, { name, input }: ParsedToolCall): Promise<Reach> {
+  const tool = engine.tools.get(name);
   if (tool === undefined || !input.ok) return nothing;
   const reads = tool.surelyReads;
   if (tool.resourceKeys === undefined) return { reads, keys: undefined };
+  // The deadline of the turn ends this wait too: every call of the batch waits here.
+  const schema = timedSchema(engine, tool.input, turn.deadlineAtMs - engine.clock.monotonicMs());
   const copy = toJson(input.arguments);
-  const checked = copy.ok ? await tool.input.check(copy.value) : undefined;
+  const checked = copy.ok ? await schema.check(copy.value) : undefined;
   const keysOf = (read: JsonObject, value: unknown): readonly string[] | undefined =>
     resourceKeysOf(tool, () => inputForTool(tool.input, { form: 'typed', value, checked: read }));
   if (checked?.ok === true) return { reads, keys: keysOf(input.arguments, checked.value) };
-  const coerced = await coerce(input.arguments, tool.input);
+  const coerced = await coerce(input.arguments, schema);
   return { reads, keys: coerced.ok ? keysOf(coerced.input, coerced.value) : undefined };
 }
 
