@@ -6,6 +6,7 @@ import type { QuittanceEvent } from '../call/event.ts';
 import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { checkKeys } from '../base/check-keys.ts';
+import { BacklogPace } from './state/backlog-pace.ts';
 import type { Engine } from './state/engine.ts';
 import { orUnavailable } from './host/ledger-trouble.ts';
 import { stayAwake } from './state/stay-awake.ts';
@@ -43,10 +44,13 @@ export async function* tail(
     );
   const wanted = types && new Set(types);
   const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+  const pace = new BacklogPace();
   let position = after;
   while (!signal.aborted) {
     const entries = await orUnavailable(feed.read(position, batchSize));
     for (const entry of entries) {
+      const rest = pace.next();
+      if (rest !== undefined) await rest;
       position = entry.position;
       if (sessionId !== undefined && entry.sessionId !== sessionId) continue;
       if (wanted !== undefined && !entry.types.some((type) => wanted.has(type))) continue;

@@ -16,6 +16,7 @@ import type { Entry } from '../../ledger/journal.ts';
 import type { Feed, FeedEntry } from '../../ledger/feed.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { unlessAborted } from '../../base/unless-aborted.ts';
+import { BacklogPace } from '../state/backlog-pace.ts';
 import { findAgain } from './find-again.ts';
 import { HeldCursor } from './held-cursor.ts';
 import { pause, pauseUntil } from './pause.ts';
@@ -37,6 +38,7 @@ export class BehaviorReader {
   readonly #feed: Feed;
   readonly #registration: Registration;
   readonly #stop = new AbortController();
+  readonly #pace = new BacklogPace();
   /** Set for a durable behavior. */
   readonly #cursor: HeldCursor | undefined;
   /** The last position delivered here. Undefined until something was read. */
@@ -201,6 +203,8 @@ export class BehaviorReader {
         continue;
       }
       for (const entry of entries) {
+        const rest = this.#pace.next();
+        if (rest !== undefined) await rest;
         if (signal.aborted) return;
         if (!this.#concerns(entry)) this.#reach(entry.position);
         else if (!(await this.#hear(entry))) return;
