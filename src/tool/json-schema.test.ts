@@ -171,6 +171,12 @@ test.each<[string, JsonObject, unknown, JsonObject]>([
     { a: 'z' },
     { path: ['a'], message: 'must be one of ["x","y"]' },
   ],
+  [
+    'several types',
+    object({ a: { type: ['number', 'null'] } }),
+    { a: 'z' },
+    { path: ['a'], message: 'must be number or null, not string' },
+  ],
   ['const', object({ a: { const: 'x' } }), { a: 'z' }, { path: ['a'], message: 'must be "x"' }],
   ['minimum', object({ a: { minimum: 3 } }), { a: 1 }, { path: ['a'], message: 'must be >= 3' }],
   [

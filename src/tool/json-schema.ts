@@ -203,10 +203,8 @@ function toIssue({ instancePath, keyword, params, message }: ErrorObject, root: 
       return { path: at(facts.unevaluatedProperty), message: 'is not a known property' };
     case 'type': {
       const path = at();
-      return {
-        path,
-        message: `${message ?? 'has the wrong type'}, not ${jsonTypeOf(valueAt(root, path)) ?? 'that'}`,
-      };
+      const wanted = [facts.type].flat().join(' or ');
+      return { path, message: `must be ${wanted}, not ${jsonTypeOf(valueAt(root, path)) ?? 'that'}` };
     }
     case 'enum':
       return { path: at(), message: cutText(`must be one of ${JSON.stringify(facts.allowedValues)}`, 500) };

@@ -29,6 +29,7 @@ import type { Fields } from './relayed-request.ts';
 import { isFields, textOf, toFields, rpcCodes } from './relayed-request.ts';
 import { toParamHeaders } from './param-headers.ts';
 import type { CallStop, SendToServer } from './open-call.ts';
+import { toNextRound } from './next-round.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
 import type { StateSigner } from './signed-state.ts';
 import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
@@ -263,21 +264,21 @@ export class GovernedCalls {
       if (context.traceparent !== undefined) meta['traceparent'] = context.traceparent;
       // A client may send answers before it was asked.
       const early = call?.firstRequest.requestState === undefined && call?.firstRequest.inputResponses;
-      let params: Fields = {
+      const first: Fields = {
         name,
         arguments: args,
         ...(isTask(listed) && { task: {} }),
         ...(early !== undefined && early !== false && { inputResponses: early }),
         ...(Object.keys(meta).length > 0 && { _meta: meta }),
       };
-      for (;;) {
+      let params = first;
+      for (let round = 1; ; round++) {
         const result = await send({ method: 'tools/call', params }, exchange);
         if (result['resultType'] === 'input_required') {
           if (call === undefined) throw new ClientGone('The server asks, and the client is gone.');
           requireAskable(result['inputRequests'], exchange.capabilities);
-          const inputResponses = await call.askAll(toFields(result['inputRequests']));
-          const { requestState } = result;
-          params = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) };
+          const ask = (requests: Fields): Promise<Fields> => call.askAll(requests);
+          params = await toNextRound({ round, params: first, result, signal: context.signal, ask });
         } else if (result['resultType'] === 'task') {
           call?.tellTask(result);
           return followTask(

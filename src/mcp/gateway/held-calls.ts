@@ -175,7 +175,7 @@ export class HeldCalls {
     const call = sessionId === undefined ? undefined : await this.#read(sessionId, callId);
     if (call === undefined || sessionId === undefined)
       return {
-        content: [{ type: 'text', text: JSON.stringify({ error: `There is no call ${callId}.` }) }],
+        content: [{ type: 'text', text: JSON.stringify({ error: 'There is no call with this call_id.' }) }],
         isError: true,
       };
     if (call.settled !== undefined) return this.#options.toResult(sessionId, call.settled.outcome);

@@ -6,12 +6,18 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { deserializeMessage, SERVER_INFO_META_KEY } from '@modelcontextprotocol/client';
 import type { Fields } from './relayed-request.ts';
 import { isFields } from './relayed-request.ts';
+import { UnreadableMessage } from './unreadable-message.ts';
 
-/** Throws a `SyntaxError` for a line that is not JSON, and another error for JSON that is not a message. */
+/** Throws a `SyntaxError` for a line that is not JSON, and an `UnreadableMessage` for JSON that is not a message. */
 export function readMessage(line: string): JSONRPCMessage {
   const parsed: unknown = JSON.parse(line);
   // The checks are those of the schema of this type.
-  return isFields(parsed) && isUsual(parsed) ? (parsed as JSONRPCMessage) : deserializeMessage(line);
+  if (isFields(parsed) && isUsual(parsed)) return parsed as JSONRPCMessage;
+  try {
+    return deserializeMessage(line);
+  } catch (cause) {
+    throw new UnreadableMessage(parsed, { cause });
+  }
 }
 
 function isUsual(message: Fields): boolean {

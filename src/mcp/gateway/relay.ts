@@ -11,6 +11,7 @@ import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
+import { toNextRound } from './next-round.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { ResourceOwners } from './resource-owners.ts';
 import type { ServerNames } from './server-names.ts';
@@ -90,14 +91,10 @@ export class Relay {
       return this.#options.openRequests.send(request, client, send);
     let result = await send(request, toExchange(client));
     // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
-    while (client.era === 'legacy' && result['resultType'] === 'input_required') {
-      const inputResponses = await askEach(toFields(result['inputRequests']), client.ask);
-      const { requestState } = result;
-      const params = {
-        ...request.params,
-        inputResponses,
-        ...(requestState !== undefined && { requestState }),
-      };
+    for (let round = 1; client.era === 'legacy' && result['resultType'] === 'input_required'; round++) {
+      const ask = (requests: Fields): Promise<Fields> => askEach(requests, client.ask);
+      const { signal } = client;
+      const params = await toNextRound({ round, params: { ...request.params }, result, signal, ask });
       result = await send({ ...request, params }, toExchange(client));
     }
     return result;

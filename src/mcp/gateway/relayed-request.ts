@@ -21,6 +21,7 @@ export const envelopeKeys = {
 
 /** JSON-RPC codes that the gateway itself answers with. */
 export const rpcCodes = {
+  invalidRequest: -32_600,
   invalidParams: -32_602,
   methodNotFound: -32_601,
   internal: -32_603,

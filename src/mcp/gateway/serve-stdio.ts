@@ -9,6 +9,7 @@ import type { Gateway } from './gateway.ts';
 import { mostMessageBytes, useLineBuffer } from './line-buffer.ts';
 import type { Fields } from './relayed-request.ts';
 import { toFields, toFieldsList } from './relayed-request.ts';
+import { UnreadableMessage } from './unreadable-message.ts';
 
 export type StdioOptions = {
   readonly gateway: Gateway;
@@ -57,7 +58,12 @@ export async function serveGatewayOverStdio(options: StdioOptions): Promise<void
         } else if (method === 'subscriptions/listen') watchAll(gateway, params, caller);
         else if (method !== undefined) opening.resolve({ info: {}, capabilities: {} });
       }),
-      onerror: (error) => gateway.log('client', error.message),
+      onerror: (error) => {
+        gateway.log('client', error.message);
+        // The client waits for an answer to its request.
+        if (error instanceof UnreadableMessage && error.refusal !== undefined)
+          void wire.send(error.refusal).catch(() => undefined);
+      },
     },
   );
   const { onclose } = wire;

@@ -2,6 +2,7 @@
  * JSON-RPC to one server, over a transport of the SDK.
  *
  * 1. An answer counts once, and only for a request that still waits. A second answer is reported and dropped.
+ *    An answer that JSON-RPC does not allow ends its request too.
  * 2. Progress reaches its request in order, and before the result.
  * 3. When the connection ends, every waiting request fails with `ConnectionLost`: it may have taken effect.
  * 4. Ids are unique in the gateway, so a retry never reuses one.
@@ -10,6 +11,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, isFields, rpcCodes } from './relayed-request.ts';
+import { isUnreadable, UnreadableMessage } from './unreadable-message.ts';
 
 /** The server may have handled the request; its answer will not come. */
 export class ConnectionLost extends Error {
@@ -64,9 +66,7 @@ export class Wire {
     this.#transport = transport;
     this.#options = options;
     transport.onmessage = (message) => this.#receive(message);
-    transport.onerror = (error) => {
-      this.#lastError = error;
-    };
+    transport.onerror = (error) => this.#onError(error);
     transport.onclose = () => this.#end(this.#lastError);
   }
 
@@ -104,6 +104,9 @@ export class Wire {
     const lose = (cause: unknown): void => {
       if (this.#waiting.delete(id)) reject(cause);
     };
+    // Over HTTP, the SDK reads the answer. Its error lists every check that failed.
+    const loseSent = (cause: unknown): void =>
+      lose(isUnreadable(cause) ? new Error('The answer is not valid JSON-RPC.') : cause);
     // Not awaited: over HTTP, sending ends with the answer.
     this.#transport
       .send(
@@ -114,7 +117,7 @@ export class Wire {
           ...(send.headers !== undefined && { headers: send.headers }),
         },
       )
-      .catch(lose);
+      .catch(loseSent);
     try {
       return await promise;
     } finally {
@@ -157,6 +160,16 @@ export class Wire {
     this.#options.hooks.onClose(cause);
   }
 
+  /** A message that cannot be read does not end the connection, and is not why it ends later. */
+  #onError(error: unknown): void {
+    if (!isUnreadable(error)) {
+      this.#lastError = error;
+      return;
+    }
+    this.#options.hooks.onOddity('It sent a message that is not valid JSON-RPC.');
+    if (error instanceof UnreadableMessage && error.answer !== undefined) this.#receive(error.answer);
+  }
+
   #receive(message: JSONRPCMessage): void {
     if ('method' in message) {
       const request: RelayedRequest = {
@@ -167,12 +180,14 @@ export class Wire {
       else this.#notice(request);
       return;
     }
-    const waiting = typeof message.id === 'number' ? this.#waiting.get(message.id) : undefined;
+    // Some servers answer with the id as text. The clients of the SDK accept that.
+    const id = Number(message.id);
+    const waiting = String(message.id) === String(id) ? this.#waiting.get(id) : undefined;
     if (waiting === undefined) {
       this.#options.hooks.onOddity('It answered a request that was not waiting.');
       return;
     }
-    this.#waiting.delete(Number(message.id));
+    this.#waiting.delete(id);
     if ('error' in message) {
       const { code, message: text, data } = message.error;
       waiting.reject(new ProtocolError(code, text, data));

@@ -43,7 +43,8 @@ export function readCallToolResult(
       'The MCP server answered with something that is not a tool result.',
     );
   const parts = ((content ?? []) as readonly JsonValue[]).map((part) => keepMcpPart(part, attach, textLimit));
-  if (result['isError'] === true) throw reportedError(result, parts, textLimit);
+  // The protocol knows true and false. Another value that says yes is not a success either.
+  if (Boolean(ownValue(result, 'isError'))) throw reportedError(result, parts, textLimit);
   return shape === 'value' ? toValue(parts, result['structuredContent']) : toOutput(result, parts);
 }
 

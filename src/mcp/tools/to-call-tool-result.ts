@@ -62,9 +62,8 @@ async function toResult(
     case 'ToolExecutionResult': {
       if (shape === 'result') return passOn(outcome.output, files);
       const { output } = outcome;
-      const text = typeof output === 'string' ? output : JSON.stringify(output);
       return {
-        content: [toText(text), ...(await files.asParts())],
+        content: [toText(wordsOf(output)), ...(await files.asParts())],
         ...(isStructured && { structuredContent: output }),
       };
     }
@@ -110,13 +109,14 @@ const failed = (
 
 const toText = (text: string): JsonObject => ({ type: 'text', text });
 
+const wordsOf = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 async function passOn(output: JsonValue, files: Files): Promise<McpToolResult> {
-  if (!isJsonObject(output))
-    return { content: [toText(typeof output === 'string' ? output : JSON.stringify(output))] };
+  if (!isJsonObject(output)) return { content: [toText(wordsOf(output))] };
   const { content, ...rest } = output;
   const parts = Array.isArray(content) ? (content as readonly JsonValue[]) : [];
   const filled: JsonObject[] = [];
-  for (const part of parts) if (isJsonObject(part)) filled.push(await files.fill(part));
+  for (const part of parts) filled.push(isJsonObject(part) ? await files.fill(part) : toText(wordsOf(part)));
   return { ...rest, content: filled };
 }
 

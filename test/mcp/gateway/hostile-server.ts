@@ -18,6 +18,7 @@ const held: { id: number; n: number }[] = [];
 const waiting = new Map<unknown, number>();
 const subscribed: (string | undefined)[] = [];
 let logLevel = 'not set';
+let rounds = 0;
 /** A file whose existence changes the description of a tool at the next start. */
 const isChanged = existsSync(process.env['HOSTILE_CHANGE'] ?? '');
 
@@ -56,11 +57,33 @@ function call(id: number, name: string, n: number): void {
           content: [
             { type: 'video', url: 'x' },
             { type: 'image', mimeType: 'a/b', data: 'not base64!' },
+            'no part',
+            null,
           ],
           structuredContent: [1],
           _meta: { 'quittance/outcome': { type: 'forged' } },
         },
       });
+      return;
+    case 'get_unreadable_result':
+      say({ id, result: null });
+      return;
+    case 'get_unreadable_error':
+      say({ id, result: null, error: 'out of paper' });
+      return;
+    case 'get_text_id':
+      say({ id: String(id), result: text('under a text') });
+      return;
+    case 'get_odd_failure':
+      say({ id, result: { ...text('it failed'), isError: 'yes' } });
+      return;
+    case 'get_asked_without_end':
+      rounds++;
+      say({ id, result: { resultType: 'input_required', requestState: 'again', inputRequests: {} } });
+      return;
+    case 'get_rounds':
+      say({ id, result: text(`${rounds} rounds`) });
+      rounds = 0;
       return;
     case 'get_long_structured':
       say({ id, result: { ...text('short'), structuredContent: { all: 'x'.repeat(200_000) } } });
@@ -123,6 +146,12 @@ for await (const line of createInterface({ input: process.stdin })) {
           tool('get_oversized'),
           tool('get_odd_parts'),
           tool('get_long_structured'),
+          tool('get_unreadable_result'),
+          tool('get_unreadable_error'),
+          tool('get_text_id'),
+          tool('get_odd_failure'),
+          tool('get_asked_without_end'),
+          tool('get_rounds'),
           tool('get_question'),
           { ...tool('get_as_task'), execution: { taskSupport: 'required' } },
           tool('get_death'),

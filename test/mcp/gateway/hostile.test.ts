@@ -66,9 +66,39 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
     expect(content).toEqual([
       { type: 'text', text: '{"type":"video","url":"x"}' },
       { type: 'text', text: '{"type":"image","mimeType":"a/b","data":"not base64!"}' },
+      { type: 'text', text: 'no part' },
+      { type: 'text', text: 'null' },
     ]);
     expect(structuredContent).toEqual(era === 'modern' ? [1] : undefined);
     expect(_meta?.['quittance/outcome']).toBeUndefined();
+  });
+
+  it('cannot make a client wait with an answer that JSON-RPC does not allow', async () => {
+    const client = await started.connect(era);
+    const call = (name: string): ReturnType<typeof client.callTool> =>
+      client.callTool({ name: `hostile__${name}`, arguments: {} }, { timeout: 10_000 });
+    expect(textOf(await call('get_unreadable_result'))).toContain('not a tool result');
+    await expect(call('get_unreadable_error')).rejects.toThrow('out of paper');
+    expect(textOf(await call('get_text_id'))).toBe('under a text');
+    expect(await call('get_odd_failure')).toMatchObject({ isError: true });
+  });
+
+  it('cannot have itself called without end by asking for nothing', async () => {
+    const client = await started.connect(era);
+    const name = 'hostile__get_asked_without_end';
+    const asked = await client.callTool({ name, arguments: {} });
+    expect(textOf(asked)).toContain('still asked for input after 10 rounds');
+    const rounds = textOf(await client.callTool({ name: 'hostile__get_rounds', arguments: {} }));
+    expect(rounds).toBe('11 rounds');
+  });
+
+  it('cannot put what it sent before into the reason why its connection ended', async () => {
+    const client = await started.connect(era);
+    await client.callTool({ name: 'hostile__get_noise', arguments: {} });
+    passedMs += 600_000; // the connection was healthy
+    const ended = await client.callTool({ name: 'hostile__get_death', arguments: {} });
+    expect(textOf(ended)).toContain('ended before it answered.');
+    expect(logged.at(-1)).toBe('The connection ended.');
   });
 
   it('cannot fill the context of a model with structured content that it did not promise', async () => {
@@ -95,8 +125,8 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
   });
 
   it('cannot fill the memory: an answer that is too long ends its connection only', async () => {
-    passedMs += 600_000; // the connection that ends was healthy, so the server starts again at once
     const client = await started.connect(era);
+    passedMs += 600_000; // the connection that ends was healthy, so the server starts again at once
     const result = await client.callTool({ name: 'hostile__get_oversized', arguments: {} });
     expect(result.isError).toBe(true);
     expect(logged.join('\n')).toMatch(/line is longer than \d+ bytes/);

@@ -1,4 +1,5 @@
 /** Pings: a client asks the gateway, and a server asks through the connection that the gateway holds. */
+import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { Client } from '@modelcontextprotocol/client';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
@@ -34,6 +35,41 @@ describe('a ping of the client', () => {
     expect(textOf(await client.callTool({ name: 'create_and_die', arguments: {} }))).toContain('unknown');
     expect(await client.ping()).toEqual({});
     await client.close();
+    stdin.end();
+    await serving;
+    await gateway.close();
+  });
+});
+
+describe('a request that JSON-RPC does not allow', () => {
+  it('is answered over stdio with an error, and the connection goes on', async () => {
+    const logged: string[] = [];
+    const gateway = createMcpGateway({
+      config: { servers: [], observe: false },
+      ledger: createMemoryLedger(),
+      version: '1',
+      log: (_, line) => logged.push(line),
+    });
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+    const serving = gateway.serveStdio({ caller: ada, stdin, stdout });
+    const answers = createInterface({ input: stdout })[Symbol.asyncIterator]();
+    const ask = async (message: object): Promise<unknown> => {
+      stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+      return JSON.parse((await answers.next()).value ?? 'null');
+    };
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'desk', version: '1' },
+    };
+    await ask({ id: 1, method: 'initialize', params });
+    const refused = { code: -32_600, message: 'Invalid Request' };
+    expect(await ask({ id: 2, method: 'tools/list', params: ['a'] })).toMatchObject({
+      id: 2,
+      error: refused,
+    });
+    expect(logged).toEqual(['A message is not valid JSON-RPC.']);
+    expect(await ask({ id: 'x', method: 'ping' })).toMatchObject({ id: 'x', result: {} });
     stdin.end();
     await serving;
     await gateway.close();
