@@ -71,6 +71,19 @@ describe('quittance/anthropic', () => {
     expect(run).toHaveBeenCalledOnce();
   });
 
+  test.each(['answer', 'answerOrPending'] as const)('%s runs writes of one message in order', async (how) => {
+    const log: string[] = [];
+    const write = (name: string) => async (): Promise<string> => {
+      log.push(`${name} begins`);
+      await new Promise(setImmediate);
+      log.push(`${name} ends`);
+      return name;
+    };
+    const governed = await governAnthropic({ create_file: write('create'), update_file: write('update') });
+    await governed.run({ sessionId })[how]([use('t1', 'create_file', {}), use('t2', 'update_file', {})]);
+    expect(log).toEqual(['create begins', 'create ends', 'update begins', 'update ends']);
+  });
+
   test('passes images on as images', async () => {
     const governed = await governAnthropic([
       {

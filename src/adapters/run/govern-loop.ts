@@ -39,7 +39,10 @@ export type LoopRun = {
   readonly offered: readonly BoundTool[];
   /** Makes the calls and waits for all of them. They run as in `turn.callAll`. */
   answer(said: LoopMessage, signal: AbortSignal | undefined): Promise<readonly LoopAnswer[]>;
-  /** Makes the calls without waiting for approvals. When repeated, ended calls are answered from the record. */
+  /**
+   * Makes the calls without waiting for approvals. Calls that must wait for a held one are pending too. When repeated,
+   * ended calls are answered from the record.
+   */
   answerOrPending(
     said: LoopMessage,
     signal: AbortSignal | undefined,
@@ -127,14 +130,15 @@ function toLoop(
         async answerOrPending(said, signal) {
           const requests = toRequests(said);
           const given = { ...run.factsWith(said.messages), ...(signal !== undefined && { signal }) };
-          const answers = await Promise.all(
-            said.calls.map(async (call) => {
-              const request = requests.get(call);
-              return request === undefined ? cutOff : run.callOrPending(request, given);
-            }),
-          );
-          if (!answers.some(({ type }) => type === 'pending')) places.answered(said);
-          return answers;
+          const settled = await turn.callAll([...requests.values()], { ...given, ifHeld: 'return' });
+          const answers = new Map<LoopCall, LoopAnswer | PendingCall>();
+          for (const [index, call] of [...requests.keys()].entries()) {
+            const ended = settled[index];
+            if (ended === undefined) throw new TypeError(`The call ${call.id} has no answer.`);
+            answers.set(call, ended.type === 'pending' ? ended : await toAnswer(ledger, sessionId, ended));
+          }
+          if (!settled.some(({ type }) => type === 'pending')) places.answered(said);
+          return said.calls.map((call) => answers.get(call) ?? cutOff);
         },
       };
     },

@@ -196,6 +196,52 @@ describe('a batch of calls', () => {
     expect(log[0]).toBe('c begins');
   });
 
+  describe("with ifHeld: 'return'", () => {
+    const calls = (...names: string[]) => names.map((name, at) => call(`c${at + 1}`, name, 'x'));
+    const answersOf = (answers: readonly ({ readonly type: string } & object)[]): readonly string[] =>
+      answers.map((one) =>
+        one.type !== 'pending' ? one.type : 'waitsFor' in one ? 'pending, asked' : 'pending',
+      );
+
+    it('runs writes in order, and makes no call behind a held one before that has ended', async () => {
+      const { turn, runtime, running, end, log } = staged();
+      const made = calls('put_rows', 'put_rows', 'delete_rows', 'put_rows', 'delete_rows');
+      const first = turn.callAll(made, { ifHeld: 'return' });
+      expect(await running()).toBe('c1');
+      end('c1');
+      expect(await running()).toBe('c2');
+      end('c2');
+      const done = 'ToolExecutionResult';
+      expect(answersOf(await first)).toEqual([done, done, 'pending, asked', 'pending', 'pending']);
+      const [question, ...others] = (await runtime.confirmations.list({ status: 'pending' })).rows;
+      expect(others).toEqual([]);
+      const { confirmationId = '', inputDigest = '' } = question ?? {};
+      await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
+      const second = turn.callAll(made, { ifHeld: 'return' });
+      expect(await running()).toBe('c3');
+      end('c3');
+      expect(await running()).toBe('c4');
+      end('c4');
+      expect(answersOf(await second)).toEqual([done, done, done, done, 'pending, asked']);
+      expect(log.filter((line) => line.endsWith('begins'))).toEqual(
+        ['c1', 'c2', 'c3', 'c4'].map((id) => `${id} begins`),
+      );
+    });
+
+    it('asks about several held calls at once', async () => {
+      const { turn, runtime } = staged();
+      const answers = await turn.callAll(calls('delete_rows', 'delete_rows'), { ifHeld: 'return' });
+      expect(answersOf(answers)).toEqual(['pending, asked', 'pending, asked']);
+      expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(2);
+    });
+
+    it('accepts no other value', async () => {
+      const { turn } = staged();
+      const options = { ifHeld: 'throw' } as unknown as { ifHeld: 'return' };
+      await expect(turn.callAll([], options)).rejects.toThrow("turn.callAll: ifHeld must be 'return'");
+    });
+  });
+
   it('does not count a held call against the concurrency: other calls run meanwhile', async () => {
     const answer = deferred<ConfirmationAnswer>();
     const { turn, running, end } = staged({ concurrency: 1, answer: answer.promise });

@@ -2,6 +2,9 @@
  * Runs many calls at once with the same result as one after the other. Reads run in parallel. Any other call
  * waits for earlier calls that touch the same resources or do not declare theirs. Later calls wait for it
  * likewise, and a held call keeps its position. Answers come back in call order.
+ *
+ * With `ifHeld: 'return'` nothing waits for a person. A call behind a held one is not made. If it needs an approval
+ * too, the person is asked at once. A call between them that needs none must run first: then the question comes later.
  */
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { ParsedToolCall } from '../../call/tool-call.ts';
@@ -10,12 +13,15 @@ import type { JsonObject } from '../../base/json.ts';
 import { toJson } from '../../base/json.ts';
 import { timedSchema } from '../accept/timed-schema.ts';
 import type { PendingCall } from './await-reply.ts';
-import { awaitReply } from './await-reply.ts';
+import { awaitReply, toPending, unlessGivenUp } from './await-reply.ts';
+import { askFirst } from './ask-first.ts';
 import type { CallOptions } from '../host/call-options.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
 import type { Engine } from '../state/engine.ts';
 import { inputForTool } from '../input/input-for-tool.ts';
-import { makeCall } from './make-call.ts';
+import { makeCall, waitedFor } from './make-call.ts';
+import { outcomeOrPending } from './outcome-or-pending.ts';
+import { callKey } from '../state/call-key.ts';
 import { createSemaphore } from '../../base/semaphore.ts';
 import { resourceKeysOf } from '../input/resource-keys.ts';
 import type { TurnState } from '../state/turn-state.ts';
@@ -25,7 +31,7 @@ export async function callBatch(
   turn: TurnState,
   requests: readonly ParsedToolCall[],
   options: CallOptions,
-  concurrency: number,
+  { concurrency, waitsForPeople }: { readonly concurrency: number; readonly waitsForPeople: boolean },
 ): Promise<readonly (ToolOutcome | PendingCall)[]> {
   const reaches = await Promise.all(requests.map((request) => reachOf(state.engine, turn, request)));
   const { clock } = state.engine;
@@ -35,14 +41,43 @@ export async function callBatch(
   for (const [index, request] of requests.entries()) {
     const earlier = answers.filter((_, other) => overlap(reaches[index], reaches[other]));
     const make = async (): Promise<ToolOutcome | PendingCall> => {
-      await Promise.allSettled(earlier);
+      const before = await Promise.allSettled(earlier);
+      const pending = waitsForPeople ? [] : before.flatMap(pendingOf);
+      if (pending.length > 0) return askBehind(pending, state, turn, request, options);
       const queuedMs = clock.monotonicMs() - askedAtMs;
       const active = makeCall(state, turn, request, options, { submitted: false, awaitStart, queuedMs });
-      return awaitReply(active, turn, options);
+      return waitsForPeople
+        ? awaitReply(active, turn, options)
+        : unlessGivenUp(active, options, outcomeOrPending(active));
     };
     answers.push(make());
   }
   return Promise.all(answers);
+}
+
+const pendingOf = (settled: PromiseSettledResult<ToolOutcome | PendingCall>): readonly PendingCall[] =>
+  settled.status === 'fulfilled' && settled.value.type === 'pending' ? [settled.value] : [];
+
+/** A call that was made before is answered as usual. */
+async function askBehind(
+  pending: readonly PendingCall[],
+  state: RuntimeState,
+  turn: TurnState,
+  request: ParsedToolCall,
+  options: CallOptions,
+): Promise<ToolOutcome | PendingCall> {
+  const { sessionId } = turn;
+  const { id: callId } = request;
+  const isKnown =
+    state.activeCalls.has(callKey({ sessionId, callId })) ||
+    (await state.engine.ledger.journal.readCall(sessionId, callId)) !== undefined;
+  if (!isKnown) {
+    const mayAsk = pending.every(({ confirmationId }) => confirmationId !== undefined);
+    const asked = mayAsk ? await askFirst(state, turn, request, options) : undefined;
+    return asked ?? toPending(callId, undefined);
+  }
+  const active = makeCall(state, turn, request, options, waitedFor);
+  return unlessGivenUp(active, options, outcomeOrPending(active));
 }
 
 /** Resources that a call may touch. `keys: undefined` means any. */

@@ -45,7 +45,8 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
   ask(call: ToolCallInput, options?: CallOptions): Promise<PendingCall | undefined>;
   /**
    * Makes several calls. Reads run in parallel; overlapping writes wait; results keep call order. A call
-   * still held at the deadline gives `{type: 'pending'}`.
+   * still held at the deadline gives `{type: 'pending'}`. With `ifHeld: 'return'` it does not wait for a person: a
+   * held call and the calls that must wait for it are pending. Make the same calls again after the decisions.
    */
   callAll(
     calls: readonly ToolCallInput[],
@@ -74,7 +75,7 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
 
 type IfHeld = { readonly ifHeld: 'return' };
 
-export type CallAllOptions = CallOptions & { readonly concurrency?: number };
+export type CallAllOptions = CallOptions & Partial<IfHeld> & { readonly concurrency?: number };
 
 export interface SubmittedCall {
   readonly callId: string;
@@ -144,13 +145,13 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     },
     async callAll(calls, given = {}) {
       checkObject('turn.callAll', given);
-      const { concurrency = engine.concurrency, ...options } = given;
-      if (!Number.isSafeInteger(concurrency) || concurrency < 1)
-        throw new QuittanceError(
-          'config.invalid',
-          `concurrency must be a whole number of at least 1, found ${String(concurrency)}.`,
-        );
-      return callBatch(runtime, state, calls.map(parseToolCall), options, concurrency);
+      const { concurrency = engine.concurrency, ifHeld, ...options } = given;
+      if (ifHeld !== undefined) checkIfHeld('turn.callAll', ifHeld);
+      checkConcurrency(concurrency);
+      return callBatch(runtime, state, calls.map(parseToolCall), options, {
+        concurrency,
+        waitsForPeople: ifHeld === undefined,
+      });
     },
     submit: (envelope, options = {}) => submit(runtime, state, envelope, options),
     cancel(callId, reason = 'cancelled') {
@@ -198,13 +199,22 @@ async function callUnlessHeld(
   envelope: unknown,
   { ifHeld, ...options }: CallOptions & IfHeld,
 ): Promise<ToolOutcome | PendingCall> {
-  if ((ifHeld as unknown) !== 'return')
-    throw new QuittanceError(
-      'config.invalid',
-      `turn.call: ifHeld must be 'return', found ${String(ifHeld)}.`,
-    );
+  checkIfHeld('turn.call', ifHeld);
   const active = make(runtime, state, envelope, options);
   return unlessGivenUp(active, options, outcomeOrPending(active));
+}
+
+function checkConcurrency(concurrency: unknown): void {
+  if (Number.isSafeInteger(concurrency) && Number(concurrency) >= 1) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `concurrency must be a whole number of at least 1, found ${String(concurrency)}.`,
+  );
+}
+
+function checkIfHeld(where: string, ifHeld: unknown): void {
+  if (ifHeld !== 'return')
+    throw new QuittanceError('config.invalid', `${where}: ifHeld must be 'return', found ${String(ifHeld)}.`);
 }
 
 const make = (runtime: RuntimeState, state: TurnState, envelope: unknown, options: CallOptions): ActiveCall =>
