@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Awaitable, JsonObject } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import { cutText } from '../base/cut-text.ts';
+import { withBranches } from './with-branches.ts';
 import { describeThrown } from './describe-thrown.ts';
 import { describeValue } from './describe-value.ts';
 import type { SchemaCheck, SchemaIssue } from './schema-issue.ts';
@@ -166,10 +167,10 @@ function readResult(result: unknown, value: unknown): SchemaCheck {
 function readIssue(issue: unknown, value: unknown): SchemaIssue {
   const { message, path } = (issue ?? {}) as { message?: unknown; path?: unknown };
   const steps = typeof path === 'object' && path !== null && Symbol.iterator in path ? path : [];
-  return {
-    path: toJsonPath(steps as Iterable<unknown>, value),
-    message: cutText(typeof message === 'string' && message !== '' ? message : 'is not valid', 500),
-  };
+  const place = toJsonPath(steps as Iterable<unknown>, value);
+  const said = typeof message === 'string' && message !== '' ? message : 'is not valid';
+  const whole = typeof issue === 'object' && issue !== null ? withBranches(said, issue, place) : said;
+  return { path: place, message: cutText(whole, 500) };
 }
 
 const nonsense = (result: unknown): SchemaCheck =>
