@@ -3,6 +3,8 @@ import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { changeConfigFile, readInstalled } from '../../mcp/config/config-change.ts';
 import type { ConfigDocument } from '../../mcp/config/config-document.ts';
+import { noSettings } from '../../mcp/config/quittance-settings.ts';
+import { readSettingsFile } from '../../mcp/config/read-mcp-config.ts';
 import type { Rewrite } from '../../mcp/config/rewrite-config.ts';
 import { installGateway } from '../../mcp/config/rewrite-config.ts';
 import type { Wrapper } from '../../mcp/config/wrap-entry.ts';
@@ -37,7 +39,7 @@ export const mcpInstallCommand: CliCommand = {
   ],
   async run(given, context) {
     const documents = await readClientConfigs('mcp install', given, context);
-    const wrapper = readWrapper(given, context);
+    const wrapper = await readWrapper(given, context);
     return applyRewrites(
       documents.map((document) => ({ document, rewrite: installGateway(document, wrapper) })),
       { verb: 'Put these servers behind Quittance', given, context, write: writeInstalled },
@@ -55,10 +57,12 @@ function writeInstalled(document: ConfigDocument, { text: to, changed }: Rewrite
   return changeConfigFile({ file, folder, from, to, installed, now: context.now() });
 }
 
-function readWrapper(given: Given, context: Context): Wrapper {
+async function readWrapper(given: Given, context: Context): Promise<Wrapper> {
   const settings = given.text('settings');
   if (settings !== undefined) needFile(settings, line);
+  const { allowHttp } = settings === undefined ? noSettings : await readSettingsFile(settings);
   return {
+    allowHttp,
     program: findProgram(given.text('program')),
     ledger: findInstallLedger(given, context),
     observe: given.has('observe'),

@@ -81,25 +81,31 @@ export function readServerAddress(row: ServerRow, context: ServerContext): Serve
 }
 
 /** The key that holds the URL. Some clients tell the transports apart by this key. */
-const urlKey = (entry: ConfigTable): string | undefined =>
+export const urlKey = (entry: ConfigTable): string | undefined =>
   ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
+
+const transports: Readonly<Record<string, ServerAddress['type']>> = {
+  stdio: 'stdio',
+  local: 'stdio',
+  http: 'http',
+  'streamable-http': 'http',
+  streamableHttp: 'http',
+  sse: 'sse',
+};
+
+/** The transport that the entry names; undefined for an unknown one. */
+export function transportOf(entry: ConfigTable, isStdio: boolean): ServerAddress['type'] | undefined {
+  const written = entry['type'] ?? entry['transport'];
+  if (written === undefined) return isStdio ? 'stdio' : 'http';
+  return typeof written === 'string' && Object.hasOwn(transports, written) ? transports[written] : undefined;
+}
 
 function readType(
   { entry, path }: ServerRow,
   { document }: ServerContext,
   isStdio: boolean,
 ): ServerAddress['type'] {
-  const written = entry['type'] ?? entry['transport'];
-  const types: Readonly<Record<string, ServerAddress['type']>> = {
-    stdio: 'stdio',
-    local: 'stdio',
-    http: 'http',
-    'streamable-http': 'http',
-    streamableHttp: 'http',
-    sse: 'sse',
-  };
-  if (written === undefined) return isStdio ? 'stdio' : 'http';
-  const type = typeof written === 'string' && Object.hasOwn(types, written) ? types[written] : undefined;
+  const type = transportOf(entry, isStdio);
   if (type === undefined || (type === 'stdio') !== isStdio)
     throw document.problem(
       [...path, 'type'],

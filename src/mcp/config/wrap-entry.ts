@@ -1,8 +1,10 @@
 /** The change of one entry of a client's configuration, so that its server runs behind the gateway, and back. */
 import type { ConfigTable } from './config-document.ts';
 import { isTable } from './config-document.ts';
-import { isSandboxed, signInKeys } from './read-server.ts';
+import { isSandboxed, signInKeys, transportOf, urlKey } from './read-server.ts';
 import type { ServerRow, ServerTable } from './server-table.ts';
+import type { ServerUrlRules } from './server-url.ts';
+import { findServerUrlProblem } from './server-url.ts';
 import type { WrapArguments, WrapTarget } from './wrap-arguments.ts';
 import { readWrapWords, toWrapWords } from './wrap-arguments.ts';
 
@@ -14,10 +16,11 @@ export type WrappedEntry =
   | { readonly status: 'already' }
   | { readonly status: 'left'; readonly reason: string };
 
-export type Wrapper = Pick<WrapArguments, 'ledger' | 'settings' | 'observe'> & {
-  /** The command that starts this program, with its first arguments. */
-  readonly program: readonly [string, ...string[]];
-};
+export type Wrapper = Pick<WrapArguments, 'ledger' | 'settings' | 'observe'> &
+  ServerUrlRules & {
+    /** The command that starts this program, with its first arguments. */
+    readonly program: readonly [string, ...string[]];
+  };
 
 type Dialect = ServerTable['dialect'];
 
@@ -34,8 +37,11 @@ const urlVariable = 'QUITTANCE_MCP_URL';
 export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): WrappedEntry {
   const { entry } = row;
   if (isWrapped(entry)) return { status: 'already' };
-  if (isSandboxed(entry)) return left('its client runs it in a sandbox');
-  const { command, args = [], env, type } = entry;
+  const { command, args = [], env } = entry;
+  const why = findObstacle(entry);
+  if (why !== undefined) return left(why);
+  if (env !== undefined && !isTable(env)) return left('its "env" is not an object');
+  const transport = transportOf(entry, command !== undefined);
   const change = new Map<string, unknown>();
   const wrap = (target: WrapTarget): WrappedEntry => {
     const [first, ...rest] = wrapper.program;
@@ -52,10 +58,6 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
     change.set('args', [...rest, ...words]);
     return { status: 'wrapped', change };
   };
-  if (env !== undefined && !isTable(env)) return left('its "env" is not an object');
-  // One client uses the command, another the address, which would go past the gateway.
-  if (command !== undefined && entry['url'] !== undefined)
-    return left('it has both a "command" and a "url"; remove one of them');
   if (typeof command === 'string') {
     if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
       return left('its "args" are not a list of texts');
@@ -76,6 +78,8 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   const url = entry['url'];
   if (env !== undefined && !isTexts(env)) return left('its "env" is not an object of texts');
   if (typeof url !== 'string') return left('it has neither a "command" nor a "url"');
+  const problem = urlProblem(url, wrapper);
+  if (problem !== undefined) return left(`its "url" ${problem}`);
   const signIn = signInKeys.find((key) => entry[key] !== undefined);
   if (signIn !== undefined) return left(`its client signs in by "${signIn}"`);
   const headers = entry[dialect === 'codex' ? 'http_headers' : 'headers'] ?? {};
@@ -84,7 +88,8 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   if (!isTexts(headers) || !isTexts(fromVariables)) return left('its headers are not texts');
   for (const key of ['url', 'headers', 'http_headers', 'env_http_headers', 'bearer_token_env_var'])
     if (entry[key] !== undefined) change.set(key, undefined);
-  if (type !== undefined || dialect === 'vscode') change.set('type', 'stdio');
+  for (const key of ['type', 'transport'])
+    if (entry[key] !== undefined || (dialect === 'vscode' && key === 'type')) change.set(key, 'stdio');
   const secrets = Object.entries(headers).map(
     ([header, value], index) => [header, headerVariable(index), value] as const,
   );
@@ -96,7 +101,7 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   };
   const passed = [...Object.values(fromVariables), ...(typeof bearer === 'string' ? [bearer] : [])];
   const wrapped = wrap({
-    type: type === 'sse' ? 'sse' : 'http',
+    type: transport === 'sse' ? 'sse' : 'http',
     url: isSecret ? { variable: urlVariable } : { text: url },
     headers: [
       ...secrets.map(([header, variable]) => [header, variable] as const),
@@ -107,6 +112,27 @@ export function wrapEntry(row: ServerRow, dialect: Dialect, wrapper: Wrapper): W
   if (Object.keys(variables).length > 0) change.set('env', variables);
   if (passed.length > 0) change.set('env_vars', [...new Set(passed)]);
   return wrapped;
+}
+
+/** Why the gateway could not govern or would not start the server of this entry. */
+function findObstacle(entry: ConfigTable): string | undefined {
+  if (isSandboxed(entry)) return 'its client runs it in a sandbox';
+  const { command } = entry;
+  const addressKey = urlKey(entry);
+  // One client uses the command, another the address, which would go past the gateway.
+  if (command !== undefined && addressKey !== undefined)
+    return `it has both a "command" and a "${addressKey}"; remove one of them`;
+  if (command === undefined && addressKey === undefined) return 'it has neither a "command" nor a "url"';
+  const transport = transportOf(entry, command !== undefined);
+  if (transport === undefined) return 'its transport is not known';
+  if ((transport === 'stdio') !== (command !== undefined)) return 'its transport does not fit the entry';
+  return command === '' ? 'its "command" is empty' : undefined;
+}
+
+/** The client replaces variables, so only a URL without them is known. */
+function urlProblem(text: string, rules: ServerUrlRules): string | undefined {
+  if (text.includes('${')) return undefined;
+  return URL.canParse(text) ? findServerUrlProblem(new URL(text), rules) : 'is not a URL';
 }
 
 /**
@@ -142,7 +168,7 @@ export function unwrapEntry({ entry }: ServerRow, dialect: Dialect): EntryChange
     ['env', kept.length === 0 ? undefined : Object.fromEntries(kept)],
     ['url', 'text' in target.url ? target.url.text : env[target.url.variable]],
   ]);
-  if (entry['type'] !== undefined) change.set('type', target.type);
+  for (const key of ['type', 'transport']) if (entry[key] !== undefined) change.set(key, target.type);
   if (headers.length > 0)
     change.set(
       dialect === 'codex' ? 'http_headers' : 'headers',

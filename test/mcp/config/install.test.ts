@@ -171,6 +171,21 @@ describe('the command', () => {
     expect(ran.out).toContain('a is left alone and NOT governed: its client signs in by "auth".');
   });
 
+  test('leaves a server alone that the gateway would not start, by the settings that the gateway gets', async () => {
+    const home = makeHome('cursor', 'Cursor');
+    const text = '{"mcpServers": {"a": {"url": "http://intranet.example/mcp"}}}';
+    writeFileSync(home.file, text);
+    const install = ['mcp', 'install', '--client', 'cursor', '--yes', ...program];
+    expect((await run(home, ...install)).out).toContain(
+      'NOT governed: its "url" sends everything unencrypted',
+    );
+    expect(readFileSync(home.file, 'utf8')).toBe(text);
+    const settings = join(home.project, 'quittance.json');
+    writeFileSync(settings, '{"allowHttp": ["intranet.example"]}');
+    expect((await run(home, ...install, '--settings', settings)).out).not.toContain('NOT governed');
+    expect(readFileSync(home.file, 'utf8')).toContain('"--url"');
+  });
+
   test('needs a client with servers, or a file', async () => {
     const home = makeHome('cursor', 'Cursor');
     expect((await run(home, 'mcp', 'install')).err).toContain('Name a client or a configuration file');

@@ -73,11 +73,10 @@ describe.each(clientFiles)('$client', ({ name, text }) => {
   });
 });
 
-test('a URL with a query, a password, a variable or a long word moves into the environment', () => {
+test('a URL with a query, a variable or a long word moves into the environment', () => {
   const urls = [
     `https://a.b/s/${secret}/mcp`,
     `https://a.b/mcp?key=${secret}`,
-    `https://u:${secret}@a.b/mcp`,
     'https://a.b/${input:key}/mcp',
   ];
   for (const url of urls) {
@@ -85,6 +84,16 @@ test('a URL with a query, a password, a variable or a long word moves into the e
     expect(entry?.to['env']).toEqual({ QUITTANCE_MCP_URL: url });
     expect(JSON.stringify(entry?.to['args'])).not.toContain(url);
   }
+});
+
+test('the transport may be named by "transport", and stays what it is', () => {
+  const text = JSON.stringify({ mcpServers: { a: { transport: 'sse', url: 'https://a.b/sse' } } });
+  const installed = install('mcp.json', text);
+  expect(installed.changed[0]?.to).toMatchObject({
+    transport: 'stdio',
+    args: expect.arrayContaining(['--sse']),
+  });
+  expect(JSON.parse(uninstall('mcp.json', installed.text).text)).toEqual(JSON.parse(text));
 });
 
 describe('comments and formatting', () => {
@@ -152,6 +161,17 @@ describe('left alone, with a reason:', () => {
     [{ command: 'x', sandboxEnabled: true }, 'its client runs it in a sandbox'],
     [{ command: 'x', url: 'https://a.b' }, 'it has both a "command" and a "url"; remove one of them'],
     [{ note: 'nothing' }, 'it has neither a "command" nor a "url"'],
+    [{ command: 'x', httpUrl: 'https://a.b' }, 'it has both a "command" and a "httpUrl"; remove one of them'],
+    [{ command: '' }, 'its "command" is empty'],
+    [{ type: 'ws', url: 'wss://a.b' }, 'its transport is not known'],
+    [{ type: 'stdio', url: 'https://a.b' }, 'its transport does not fit the entry'],
+    [{ url: 'wss://a.b' }, 'its "url" must start with https:// or http://'],
+    [{ url: 'a.b/mcp' }, 'its "url" is not a URL'],
+    [{ url: `https://u:${secret}@a.b` }, 'its "url" must not hold a user name or password; use a header'],
+    [
+      { url: 'http://a.b/mcp' },
+      'its "url" sends everything unencrypted to a.b; use https, or list the host in quittance.allowHttp',
+    ],
   ])('%j', (entry, reason) => {
     const text = JSON.stringify({ mcpServers: { a: entry } });
     expect(install('mcp.json', text)).toEqual({ text, changed: [], left: [{ name: 'a', reason }] });
