@@ -9,8 +9,16 @@ export function isHarmlessAwk(text: string): boolean {
   const bare = removeLiterals(text)?.replaceAll('||', ' ');
   if (bare === undefined) return false;
   if (/\b(?:system|getline|close|fflush|ARGV|ARGC)\b|@|\||>>|>(?!\s*(?:=|-?[\d.]))/.test(bare)) return false;
-  // After `print`, `>` names a file, even if a number follows.
-  return !bare.split(/[;{}\n]/).some((statement) => /\bprintf?\b.*>(?!=)/s.test(statement));
+  // After `print`, `>` names a file, even if a number follows. In parentheses it compares.
+  return !removeGroups(bare)
+    .split(/[;{}\n]/)
+    .some((statement) => /\bprintf?\b.*>(?!=)/s.test(statement));
+}
+
+/** Without what is in parentheses, from the inside out. */
+function removeGroups(text: string): string {
+  const next = text.replace(/\([^()]*\)/g, '');
+  return next === text ? text : removeGroups(next);
 }
 
 /** The program with `""` for each string and pattern. Undefined if the text does not show where one ends. */

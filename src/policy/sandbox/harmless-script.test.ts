@@ -13,6 +13,7 @@ describe('a script for awk', () => {
     '{s+=$1} END {print s/NR}',
     '{print ($1+$2)/2}',
     '{ if ($3 > 5) print $1 }',
+    '{printf "%s\\n", ($1 > 5 ? "a" : "b")}',
     'NR>1 {print $1 "/" $2}',
     '$1 ~ /^[a-z"]+$/ {print $2} # "all"',
   ])('%s is harmless', (text) => expect(isHarmlessScript('awk', text)).toBe(true));
@@ -26,6 +27,8 @@ describe('a script for awk', () => {
     '@load "x"',
     '{print > $1}',
     '{print > 1}',
+    '{print ($1) > 1}',
+    '{print ($1 > 5) > 1}',
     '/"/ {system("x")} /"/',
     '$1 ~ /[/"]/ {system("x")} /"/',
   ])('%s is not', (text) => expect(isHarmlessScript('awk', text)).toBe(false));
