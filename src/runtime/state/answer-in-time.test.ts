@@ -90,7 +90,7 @@ stages:
   - id: pay
     tools: [pay]
 `;
-    const rules = await contractsFromYamlString(workflow, { exec: never });
+    const rules = contractsFromYamlString(workflow, { exec: never });
     const stage = setStage<readonly AnyTool[]>({ tools: [pay()], contracts: rules });
     expect(await outlast(stage)).toMatchObject({
       type: 'ToolDenied',
