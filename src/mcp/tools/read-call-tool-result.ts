@@ -44,7 +44,7 @@ export function readCallToolResult(
     );
   const parts = ((content ?? []) as readonly JsonValue[]).map((part) => keepMcpPart(part, attach, textLimit));
   // The protocol knows true and false. Another value that says yes is not a success either.
-  if (Boolean(ownValue(result, 'isError'))) throw reportedError(result, parts, textLimit);
+  if (ownValue(result, 'isError')) throw reportedError(result, parts, textLimit);
   return shape === 'value' ? toValue(parts, result['structuredContent']) : toOutput(result, parts);
 }
 
