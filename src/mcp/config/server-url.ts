@@ -21,6 +21,6 @@ export function findServerUrlProblem(url: URL, { allowHttp = [] }: ServerUrlRule
   if (metadataNames.has(host) || host.endsWith('.metadata.google.internal') || isForbiddenAddress(host))
     return 'leads to a metadata service or a link-local address';
   if (url.protocol === 'http:' && !isLoopback(host) && !allowHttp.some((each) => each.toLowerCase() === host))
-    return `sends everything unencrypted to ${host}; use https, or list the host in quittance.allowHttp`;
+    return `sends everything unencrypted to ${host}; use https, or list the host in "allowHttp" of the settings`;
   return undefined;
 }

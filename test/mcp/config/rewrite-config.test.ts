@@ -170,7 +170,7 @@ describe('left alone, with a reason:', () => {
     [{ url: `https://u:${secret}@a.b` }, 'its "url" must not hold a user name or password; use a header'],
     [
       { url: 'http://a.b/mcp' },
-      'its "url" sends everything unencrypted to a.b; use https, or list the host in quittance.allowHttp',
+      'its "url" sends everything unencrypted to a.b; use https, or list the host in "allowHttp" of the settings',
     ],
   ])('%j', (entry, reason) => {
     const text = JSON.stringify({ mcpServers: { a: entry } });
