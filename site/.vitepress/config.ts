@@ -80,7 +80,21 @@ export default defineConfig({
     ],
   },
   themeConfig: {
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // The index holds plain text, so its code needs no colors. They take a fifth of the time of a build.
+        _render: (text, env, markdown) => {
+          const { highlight } = markdown.options;
+          markdown.options.highlight = null;
+          try {
+            return markdown.render(text, env);
+          } finally {
+            markdown.options.highlight = highlight;
+          }
+        },
+      },
+    },
     outline: [2, 3],
     nav: [
       { text: 'Start', link: '/getting-started' },
