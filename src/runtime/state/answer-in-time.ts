@@ -10,7 +10,7 @@ import type { Engine } from './engine.ts';
 export const answerLimitMs = 300_000;
 
 /** In words, behind the name of the check. */
-export const noAnswer = `did not answer within ${answerLimitMs / 60_000} minutes`;
+export const noAnswer: string = `did not answer within ${answerLimitMs / 60_000} minutes`;
 
 /** The answer, or `otherwise` if the check takes too long. */
 export const answerInTime = <Value, Other>(

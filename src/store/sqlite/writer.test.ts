@@ -143,7 +143,9 @@ test('a batch that failed while it wrote the index leaves no row of the index be
   expect(calls.map(({ callId }) => ledger.journal.readCall('s', callId ?? '')?.version)).toEqual(
     calls.map(() => 1),
   );
-  expect(await Array.fromAsync(ledger.integrity.inspect(new AbortController().signal))).toEqual([]);
+  const findings: unknown[] = [];
+  for await (const finding of ledger.integrity.inspect(new AbortController().signal)) findings.push(finding);
+  expect(findings).toEqual([]);
 });
 
 test('a writer that finds the lock taken waits, however long its own process has lived', async () => {
@@ -185,7 +187,10 @@ describe('a writer that finds commits of another connection', () => {
       committed: () => undefined,
       rolledBack: () => undefined,
     };
-    const executor = { perform: vi.fn(), flush: () => undefined, isKept: () => false };
+    const perform = (): never => {
+      throw new Error('There are no orders here.');
+    };
+    const executor = { perform, flush: () => undefined, isKept: () => false };
     const writer = new Writer(database, events, () => executor);
     const thread = { isWanted: false };
     writer.shareWith(toOther(thread));
