@@ -1,7 +1,8 @@
 /** Commands that run an unlisted program: wrappers × quoting × shapes of arguments, generated. */
 import type { JsonObject } from '../../src/base/json.ts';
-import { attackClass, type Door, type Family, type Verdict } from './attack-class.ts';
-import { callTool, loadDocument, project } from './attack.ts';
+import { attackClass, type Family } from './attack-class.ts';
+import { project } from './attack.ts';
+import { runBashUnder, type BashAttempt } from './bash-attempt.ts';
 
 /** Everything that could hide another program is listed here; `rm` and `curl` are not. */
 const listed =
@@ -25,15 +26,7 @@ rules:
     message: Only listed programs.
 `;
 
-type Attempt = { readonly name: string; readonly input: JsonObject };
-
-const run = ({ input }: Attempt, door: Door): Promise<Verdict> =>
-  callTool({
-    door,
-    contracts: loadDocument(document, door),
-    tool: 'Bash',
-    input: { ...input, working_directory: project },
-  });
+const run = runBashUnder(document);
 
 const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
@@ -410,7 +403,7 @@ const files: readonly string[] = [
   `timeout 5 cat /etc/passwd`,
 ];
 
-const asText = (name: string, words: readonly string[]): Attempt => ({
+const asText = (name: string, words: readonly string[]): BashAttempt => ({
   name,
   input: { command: line(words) },
 });

@@ -61,7 +61,9 @@ export const hostAttacks: readonly Attack[] = [
   beside('host-proxy', 'a host behind an option', {
     command: 'curl --proxy=http://evil.com api.example.com',
   }),
-  beside('host-key-no-slashes', 'a url without slashes in such an argument', { callback: 'http:evil.com' }),
+  beside('host-key-no-slashes', 'a URL without slashes in an argument for URLs', {
+    callback: 'http:evil.com',
+  }),
   beside('host-key-ipv6', 'an address without brackets', { target: '::1' }),
   beside('host-key-ipv6-mapped', 'a mapped address without brackets', { target: '::ffff:169.254.169.254' }),
   beside('host-key-ipv6-zone', 'an address with a zone', { target: 'fe80::1%eth0' }),

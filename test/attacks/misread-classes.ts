@@ -1,7 +1,7 @@
 /** Commands that are easily misread: the word taken for the program is not the one that runs. */
-import type { JsonObject } from '../../src/base/json.ts';
-import { attackClass, type Door, type Family, type Verdict } from './attack-class.ts';
+import { attackClass, type Family } from './attack-class.ts';
 import { callTool, loadDocument, project } from './attack.ts';
+import { runBashUnder, type BashAttempt } from './bash-attempt.ts';
 
 /** `rm` is not listed, and no other host is. */
 const listed =
@@ -36,17 +36,9 @@ rules:
     then: {action: block, message: Nothing is removed from here.}
 `;
 
-type Attempt = { readonly name: string; readonly input: JsonObject };
+const run = runBashUnder(document);
 
-const run = ({ input }: Attempt, door: Door): Promise<Verdict> =>
-  callTool({
-    door,
-    contracts: loadDocument(document, door),
-    tool: 'Bash',
-    input: { ...input, working_directory: project },
-  });
-
-const texts = (commands: readonly string[]): readonly Attempt[] =>
+const texts = (commands: readonly string[]): readonly BashAttempt[] =>
   commands.map((command) => ({ name: command, input: { command } }));
 
 const options: readonly string[] = [
