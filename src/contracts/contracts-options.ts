@@ -8,7 +8,7 @@ import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import type { ToolEvidence } from '../policy/workflow/evidence-sources.ts';
 import { evidenceSources } from '../policy/workflow/evidence-sources.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
-import { listFolder, realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/files/real-path.ts';
 
 export type ContractsOptions = {
   /** Decides whether a result is a success, for tools and runtimes without their own check. */
@@ -47,7 +47,6 @@ export function createWorld(options: ContractsOptions): PolicyWorld {
     environment: options.environment ?? 'production',
     env: (name) => (Object.hasOwn(env, name) ? env[name] : undefined),
     realPath,
-    listFolder,
     workingDirectory: options.workingDirectory,
     homeDirectory: options.homeDirectory ?? homedir(),
     selectors: options.selectors ?? {},

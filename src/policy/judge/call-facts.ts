@@ -39,16 +39,8 @@ export class CallFacts {
 
 function rememberPaths(world: PolicyWorld): PolicyWorld {
   const known = new Map<string, string>();
-  const listed = new Map<string, ReturnType<NonNullable<PolicyWorld['listFolder']>>>();
-  const { listFolder } = world;
   return {
     ...world,
-    ...(listFolder !== undefined && {
-      listFolder: (path: string) => {
-        if (!listed.has(path)) listed.set(path, listFolder(path));
-        return listed.get(path);
-      },
-    }),
     realPath: (path) => {
       const before = known.get(path);
       if (before !== undefined) return before;

@@ -25,11 +25,6 @@ export type PolicyWorld = {
   readonly env: (name: string) => string | undefined;
   /** The path with every link of its longest existing ancestor resolved; the path itself if it does not exist. */
   readonly realPath: (absolutePath: string) => string;
-  /**
-   * The contents of a folder, for patterns in commands. Undefined if there is no such folder. Without this function,
-   * patterns in commands count as outside.
-   */
-  readonly listFolder?: ((absolutePath: string) => readonly FolderEntry[] | undefined) | undefined;
   /** Base of relative paths, and the meaning of `~`. Undefined if the host does not set it. */
   readonly workingDirectory: string | undefined;
   readonly homeDirectory: string | undefined;
@@ -41,8 +36,6 @@ export type PolicyWorld = {
   readonly selectors: Readonly<Record<string, HostSelector>>;
   readonly operators: Readonly<Record<string, HostOperator>>;
 };
-
-export type FolderEntry = { readonly name: string; readonly kind: 'file' | 'folder' | 'link' };
 
 /** Returns the value at the path below the registered word, or undefined. */
 export type HostSelector = (path: readonly string[], call: PolicyCall) => JsonValue | undefined;

@@ -65,9 +65,9 @@ function placePrefix(text: string, world: PolicyWorld): readonly Prefix[] {
   return prefixes;
 }
 
-/** Inside if its folder is, if it cannot match a denied place, and if every link it matches leads inside. */
+/** Inside if its folder is and if it cannot match a denied place. */
 function judgePattern(
-  { folder, parts, links }: Extract<FoundPath, { readonly type: 'pattern' }>,
+  { folder, parts }: Extract<FoundPath, { readonly type: 'pattern' }>,
   allowed: readonly Prefix[],
   denied: readonly Prefix[],
 ): Verdict {
@@ -76,9 +76,7 @@ function judgePattern(
   const reaches = denied
     .flatMap(placesOf)
     .some((place) => folders.some((at) => mayReach([...at, ...parts], splitPath(place))));
-  if (reaches) return 'outside';
-  const isInside = links()?.every((link) => judgePath(link, allowed, denied) === 'inside');
-  return isInside === true ? 'inside' : 'outside';
+  return reaches ? 'outside' : 'inside';
 }
 
 const splitPath = (path: string): readonly string[] => path.split('/').filter((part) => part !== '');

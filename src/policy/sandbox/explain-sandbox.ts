@@ -3,7 +3,6 @@
  * resource alone, as if the call named nothing else. Only the rule's answer about all of them decides.
  */
 import type { Redactor } from '../../base/redaction.ts';
-import { commandsInLine } from './command-line.ts';
 import type { FoundPath } from './found-path.ts';
 import type { FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
@@ -44,11 +43,11 @@ export function explainSandbox(
       text: redactor.text(commandText(command)),
       leadsTo: [],
       inside:
-        !command.line.plain && (rule.chains !== 'judge' || command.line.chain === undefined)
-          ? false
-          : rule.allowedCommands === undefined
-            ? undefined
-            : isInside({ commands: [command] }),
+        rule.allowedCommands === undefined &&
+        command.readable &&
+        command.runs.every(({ plain }) => plain !== undefined)
+          ? undefined
+          : isInside({ commands: [command] }),
     })),
     ...resources.paths.map((path): ResourceExplanation => ({
       kind: 'path',
@@ -65,10 +64,16 @@ export function explainSandbox(
   ];
 }
 
-const commandText = ({ line }: FoundCommand): string =>
-  commandsInLine(line)
-    ?.map(({ words }) => words.map(({ text }) => text).join(' '))
-    .join(' | ') ?? 'a command that is not plain: it chains, substitutes, redirects, or cannot be read';
+function commandText({ readable, runs }: FoundCommand): string {
+  if (!readable)
+    return 'a command that cannot be read: it expands, substitutes, groups or has other operators';
+  return runs
+    .map(
+      ({ words, plain }) =>
+        `${words.join(' ')}${plain === undefined ? ' (opaque: needs an entry with these words)' : ''}`,
+    )
+    .join(' | ');
+}
 
 function pathText(path: FoundPath): string {
   switch (path.type) {

@@ -3,7 +3,7 @@
  * `a/link/../b` as `a/b`. The kernel follows the link and goes up from there. Both are kept, and a path is inside
  * only if both are.
  */
-import { findLinks, isPathPattern } from './path-pattern.ts';
+import { isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
 import { isWindowsAlias } from './windows-alias.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
@@ -24,8 +24,6 @@ export type FoundPath =
       /** The folder that the components without a pattern lead to. */
       readonly folder: PlacedPath;
       readonly parts: readonly string[];
-      /** The links it matches, if a shell would expand it; undefined if they are unknown. */
-      readonly links: () => readonly PlacedPath[] | undefined;
     }
   /** Relative to an undeclared directory, and never above it. */
   | { readonly type: 'floating'; readonly parts: readonly string[]; readonly guessed: boolean }
@@ -112,44 +110,24 @@ function isUnclearOnWindows({ root }: Base, parts: readonly string[], world: Pol
   );
 }
 
-/** A path that may contain patterns. `expanded`: a shell would replace it by the files it matches. */
-export function placeSpelling(
-  base: Base,
-  parts: readonly string[],
-  expanded: boolean,
-  world: PolicyWorld,
-): FoundPath {
+/** A path that may contain patterns. */
+export function placeSpelling(base: Base, parts: readonly string[], world: PolicyWorld): FoundPath {
   if (isUnclearOnWindows(base, parts, world)) return { type: 'unreadable' };
   const first = parts.findIndex(isPathPattern);
   if (first < 0) return placePath(base, parts, world);
   const rest = parts.slice(first);
   // The parent of a pattern's matches is unknown.
   if (rest.includes('..')) return { type: 'unreadable' };
-  const folder = placePath(base, parts.slice(0, first), world);
-  return {
-    type: 'pattern',
-    folder,
-    parts: rest,
-    links: () =>
-      expanded
-        ? findLinks(folder.path, rest, world)?.map((link) =>
-            placePath({ root: base.root, parts: splitBelow(base.root, link) }, [], world),
-          )
-        : [],
-  };
+  return { type: 'pattern', folder: placePath(base, parts.slice(0, first), world), parts: rest };
 }
-
-const splitBelow = (root: string, path: string): readonly string[] =>
-  (root === '/' ? path : path.slice(root.length)).split('/').filter((part) => part !== '');
 
 /** Resolves a relative path against every directory it may be relative to. */
 export function placeRelative(
   parts: readonly string[],
-  { guessed, expanded }: { readonly guessed: boolean; readonly expanded: boolean },
+  guessed: boolean,
   bases: readonly Base[],
   world: PolicyWorld,
 ): readonly FoundPath[] {
-  if (bases.length > 0) return bases.map((base) => placeSpelling(base, parts, expanded, world));
-  if (expanded && parts.some(isPathPattern)) return [{ type: 'unreadable' }];
+  if (bases.length > 0) return bases.map((base) => placeSpelling(base, parts, world));
   return climbs(parts) ? [{ type: 'unreadable' }] : [{ type: 'floating', parts: foldParts(parts), guessed }];
 }

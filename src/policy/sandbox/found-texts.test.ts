@@ -80,9 +80,21 @@ test.each([
   'bash -c "rm \\$X"',
 ])('a rule about commands, paths or hosts fires for the unreadable command %s', async (command) => {
   for (const kind of ['found.commands', 'found.paths', 'found.hosts']) {
-    expect(await decide({ [kind]: { equals: 'x' } }, { command })).toBe('block');
-    expect(await decide({ [kind]: { equals: 'x', on_missing: 'skip' } }, { command })).toBe('allow');
+    expect(await decide({ [kind]: { equals: 'other' } }, { command })).toBe('block');
+    expect(await decide({ [kind]: { equals: 'other', on_missing: 'skip' } }, { command })).toBe('allow');
   }
+});
+
+test.each([
+  'env rm x',
+  'sudo -u root rm x',
+  "bash -c 'ls; rm x'",
+  'timeout 5 /bin/rm x',
+  'if true; then rm x; fi',
+])('a rule about rm fires for %s, because an opaque program may run any of its words', async (command) => {
+  expect(await decide({ 'found.commands': { matches: '^rm( |$)', on_missing: 'skip' } }, { command })).toBe(
+    'block',
+  );
 });
 
 test('a rule about hosts fires for a URL that parsers read differently', async () => {

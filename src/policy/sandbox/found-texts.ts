@@ -9,14 +9,16 @@ import type { FoundKind, FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
-import type { FoundResources } from './found-resources.ts';
-import type { ProgramRun } from './run-programs.ts';
+import type { CommandRun, FoundResources } from './found-resources.ts';
+import { readCommandText } from '../../base/command-text.ts';
 
 /** No system accepts a longer name, including escapes. */
 const longestName = 4096;
 /** JSON inside texts is read up to this depth. */
 const deepestText = 3;
 const mostRounds = 6;
+/** The words of longer commands are not combined. */
+const mostWords = 64;
 
 export function toFoundTexts(
   call: PolicyCall,
@@ -43,7 +45,7 @@ export function toFoundTexts(
     hosts: [
       ...new Set(hosts.flatMap(({ name, carries = [] }) => (name === undefined ? [] : [name, ...carries]))),
     ],
-    commands: [...new Set(commands.flatMap(({ runs }) => (runs ?? []).flatMap(runTexts)))],
+    commands: [...new Set(commands.flatMap(({ runs }) => runs.flatMap((run) => runTexts(run))))],
     urls: [...urls],
     incomplete: findIncomplete(commands, hosts),
   };
@@ -57,9 +59,11 @@ function findIncomplete(
   commands: FoundResources['commands'],
   hosts: FoundResources['hosts'],
 ): ReadonlySet<FoundKind> {
-  const hasUnreadable = ({ inner }: ProgramRun): boolean =>
-    inner.some(({ runs }) => runs === 'unreadable' || (typeof runs === 'object' && runs.some(hasUnreadable)));
-  if (commands.some(({ guessed, runs }) => !guessed && (runs?.some(hasUnreadable) ?? true)))
+  // A text inside of an opaque command may be one too: `bash -c "rm $X"`.
+  const hidesText = ({ words, plain }: CommandRun): boolean =>
+    plain === undefined &&
+    words.some((word) => /[\s;|&<>()`$]/.test(word) && !readCommandText(word).readable);
+  if (commands.some(({ guessed, readable, runs }) => !guessed && (!readable || runs.some(hidesText))))
     return new Set<FoundKind>(['commands', 'paths', 'hosts']);
   const hasUnclearHost = hosts.some(
     ({ name, unknownScheme }) => name === undefined && unknownScheme !== true,
@@ -132,12 +136,22 @@ function pathTexts(path: FoundPath): readonly string[] {
   }
 }
 
-/** The words of a command and of the commands it runs, with the program's folder removed. */
-function runTexts({ words, inner }: ProgramRun): readonly string[] {
-  const [first = '', ...rest] = words.map(({ text }) => text);
-  const program = first.slice(first.lastIndexOf('/') + 1);
-  return [
-    [program, ...rest].join(' '),
-    ...inner.flatMap(({ runs }) => (typeof runs === 'object' ? runs.flatMap(runTexts) : [])),
-  ];
+/**
+ * A command as text, with the program's folder removed. An opaque command may run what any of its words says, so the
+ * text from each word on counts too, and the commands in a word of several.
+ */
+function runTexts({ words, plain }: Pick<CommandRun, 'words' | 'plain'>, depth = 0): readonly string[] {
+  const from = (start: number): string => {
+    const [first = '', ...rest] = words.slice(start);
+    return [first.slice(first.lastIndexOf('/') + 1), ...rest].join(' ');
+  };
+  if (plain !== undefined || depth > 2 || words.length > mostWords) return [from(0)];
+  return words.flatMap((word, index) => [
+    from(index),
+    ...(/[\s;|&]/.test(word) && index > 0
+      ? readCommandText(word).commands.flatMap((inner) =>
+          runTexts({ words: inner.words.map(({ text }) => text), plain: undefined }, depth + 1),
+        )
+      : []),
+  ]);
 }

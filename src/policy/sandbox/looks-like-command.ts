@@ -4,17 +4,16 @@
  * Programs whose names are English words need an option, so that "make it short" stays a sentence.
  */
 import { splitNameWords } from '../../tool/name-words.ts';
-import { isKnownProgram } from './program-grammar.ts';
+import { isPlainProgram, launchers } from './programs.ts';
 
-/** Programs that an agent may run and that have no row in the grammar. */
-const plainPrograms: ReadonlySet<string> = new Set(
+/** Programs of commands that must not be missed and that neither table has. */
+const otherPrograms: ReadonlySet<string> = new Set(
   (
-    'cat cd chgrp chmod chown cp dd df diskutil du echo fdisk format halt hostname ifconfig init insmod ip iptables ' +
-    'kill killall launchctl ln ls mkdir mkfifo mkfs mknod modprobe mount mv netstat nft parted passwd ping pkill ' +
-    'poweroff printenv printf ps pwd reboot rm rmdir rmmod route service setfacl shred shutdown stat swapoff systemctl ' +
-    'tee telnet touch true truncate umount unlink useradd userdel usermod visudo wc who whoami wipefs xxd base64 ' +
-    'aws az gcloud gsutil heroku flyctl vercel netlify redis-cli mongosh mongo apk apt apt-get brew dnf dpkg pacman ' +
-    'snap yum zypper choco winget reg rd del erase icacls schtasks cmd cmd.exe powershell.exe pwsh.exe'
+    'chgrp chown dd diskutil fdisk format halt ifconfig init insmod ip iptables kill killall launchctl mkfifo mkfs mknod ' +
+    'modprobe mount netstat nft parted passwd pkill poweroff printenv ps reboot rmmod route service setfacl shred shutdown ' +
+    'swapoff systemctl umount useradd userdel usermod visudo wget wipefs xxd kubectl helm terraform aws az gcloud gsutil ' +
+    'heroku flyctl vercel netlify mongo apk apt apt-get brew dnf dpkg pacman snap yum zypper choco winget reg rd del erase ' +
+    'icacls schtasks powershell.exe pwsh.exe gh openssl quittance'
   ).split(' '),
 );
 
@@ -57,12 +56,6 @@ export function looksLikeCommand(text: string): boolean {
 export const areWordsOfCommand = (words: readonly string[]): boolean =>
   words.length > 1 && !/\s/.test(words[0] ?? '') && looksLikeCommand(words.join(' '));
 
-/** For tools that run commands according to their name: a known program at the start is enough. */
-export function beginsWithProgram(text: string): boolean {
-  const found = beginning.exec(text);
-  return found !== null && programOf(found[2] ?? '') !== undefined;
-}
-
 /**
  * `bash`, `run_shell_command`, `terminal`: the input of such a tool is a command, whatever its arguments are called.
  */
@@ -73,5 +66,6 @@ export const runsCommandsByName = (toolName: string): boolean =>
 
 function programOf(word: string): string | undefined {
   const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();
-  return isKnownProgram(name) || plainPrograms.has(name) || name.startsWith('mkfs.') ? name : undefined;
+  const isKnown = isPlainProgram(name) || launchers.has(name) || otherPrograms.has(name);
+  return isKnown || name.startsWith('mkfs.') ? name : undefined;
 }

@@ -1,14 +1,12 @@
 /**
- * Patterns in paths. `src/*.ts` names many files. It is inside if its folder is, if it cannot match a denied place,
- * and if no link that it matches leads outside.
+ * Patterns in paths. `src/*.ts` names many files. It is inside if its folder is and if it cannot match a denied place.
  *
- * A lone `*` or `**` does not match names that start with a dot, as in shells and search tools. Any other pattern may
- * match whatever its text allows.
+ * Programs differ in what `[`, `{`, `!` and `(` mean in a pattern. So a component with such a mark may match every name
+ * that starts with the letters before the mark. A lone `*` or `**` does not match names that start with a dot, as in
+ * shells and search tools.
  */
-import { compileGlob } from '../regex/glob.ts';
-import type { PolicyWorld } from '../language/policy-call.ts';
 
-export const isPathPattern = (part: string): boolean => /[*?[]/.test(part);
+export const isPathPattern = (part: string): boolean => /[*?[\]{}]|[!@+]\(/.test(part);
 
 /** The same name in different letters: case, composition, dots and spaces that Windows drops, short names. */
 export function mayBeName(part: string, name: string): boolean {
@@ -19,7 +17,7 @@ export function mayBeName(part: string, name: string): boolean {
   return short !== undefined && wanted.replace(/[^\p{L}\p{N}]/gu, '').startsWith(short);
 }
 
-const foldName = (name: string): string =>
+export const foldName = (name: string): string =>
   name
     .normalize('NFC')
     .toLowerCase()
@@ -28,7 +26,12 @@ const foldName = (name: string): string =>
 function mayMatch(part: string, name: string): boolean {
   if (!isPathPattern(part)) return mayBeName(part, name);
   if (/^\*+$/.test(part)) return !name.startsWith('.');
-  return part.length > 256 || compileGlob(foldName(part)).matches(foldName(name));
+  const wanted = foldName(name);
+  const start = foldName(/^[^*?[\]{}!@+]*/.exec(part)?.[0] ?? '');
+  // Only `*` and `?` are read alike everywhere, so only after them the end of the name counts.
+  const end = /[[\]{}(]/.test(part) ? '' : foldName(/[^*?]*$/.exec(part)?.[0] ?? '');
+  if (start === '' && part.startsWith('*') && wanted.startsWith('.') && !end.startsWith('.')) return false;
+  return wanted.startsWith(start) && wanted.endsWith(end);
 }
 
 /** Can the components name the denied place or something below it? */
@@ -54,44 +57,3 @@ export function mayReach(parts: readonly string[], denied: readonly string[]): b
   }
   return reached.has(denied.length);
 }
-
-/** Listing folders costs time at every call; a pattern that needs more entries is not expanded. */
-const mostEntries = 5000;
-
-/** The links that a pattern below a folder matches. Undefined if they cannot be determined. */
-export function findLinks(
-  folder: string,
-  parts: readonly string[],
-  world: PolicyWorld,
-): readonly string[] | undefined {
-  const { listFolder } = world;
-  if (listFolder === undefined) return undefined;
-  const links: string[] = [];
-  let left = mostEntries;
-  const visit = (at: string, from: number, depth: number): boolean => {
-    const part = parts[from];
-    if (part === undefined) return true;
-    if (depth > 64) return false;
-    if (part === '..') return false;
-    if (!isPathPattern(part)) return visit(join(at, part), from + 1, depth + 1);
-    const entries = listFolder(at);
-    if (entries === undefined) return true;
-    left -= entries.length;
-    if (left < 0) return false;
-    const glob = compileGlob(part);
-    for (const { name, kind } of entries) {
-      if (name.startsWith('.') && !part.startsWith('.') && !part.startsWith('[')) continue;
-      if (!glob.matches(name)) continue;
-      const path = join(at, name);
-      if (kind === 'link') links.push(path);
-      if (kind === 'file') continue;
-      if (!visit(path, from + 1, depth + 1)) return false;
-      if (part === '**' && kind === 'folder' && !visit(path, from, depth + 1)) return false;
-    }
-    return part !== '**' || visit(at, from + 1, depth + 1);
-  };
-  return visit(folder, 0, 0) ? links : undefined;
-}
-
-const join = (folder: string, name: string): string =>
-  folder.endsWith('/') ? folder + name : `${folder}/${name}`;

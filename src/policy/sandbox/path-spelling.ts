@@ -2,7 +2,7 @@
  * Parses a text as a path: its start and its components, with `..` kept. Nothing is resolved here, because `link/..`
  * differs between the kernel and a program that only reads the text (found-path.ts judges both).
  */
-import { compileGlob } from '../regex/glob.ts';
+import { isPathPattern } from './path-pattern.ts';
 
 export type PathSpelling = {
   /** `/`, a drive such as `C:`, `~`, or undefined for a path relative to the tool's directory. */
@@ -85,7 +85,9 @@ function mayClimbUnseen(part: string): boolean {
     if (part.length > 2 && part.replace(/[\s\p{Cf}]/gu, '') === '..') return true;
   } else if (!part.startsWith('[') && !/^[\s\p{Cf}]/u.test(part)) return false;
   if (part.replace(/[\s\p{Cf}]/gu, '') === '..') return true;
-  return part.length < 64 && /[*?[]/.test(part) && compileGlob(part).matches('..');
+  // `.*`, `.?` and `[.].` match `..` in some programs. A set stands for one letter: `[id].tsx` cannot match it.
+  const folded = part.replace(/\[[^[\]]*\]/g, '?');
+  return isPathPattern(part) && (/^[.?][.?*]*$/.test(folded) ? folded.length > 1 : folded.includes('['));
 }
 
 /** Undefined if there are too many, or for a range of letters, which may contain any character. */

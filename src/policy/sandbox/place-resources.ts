@@ -39,7 +39,7 @@ export function placeResources(
     if (start !== undefined) {
       const base = { root: start.root, parts: [...start.parts, ...spelling.parts] };
       toClimbFrom.set(keyOf(base), base);
-      found.push(placeSpelling(start, spelling.parts, spelling.expanded, world));
+      found.push(placeSpelling(start, spelling.parts, world));
     } else if (spelling.root === undefined) relative.push(spelling);
     else found.push({ type: 'unreadable' });
   }
@@ -47,7 +47,7 @@ export function placeResources(
     const { parts } = spelling;
     const from = climbs(parts) && bases.length > 0 ? [...toClimbFrom.values()] : bases;
     if (from.length > mostBases) found.push({ type: 'unreadable' });
-    else found.push(...placeRelative(parts, spelling, from, world));
+    else found.push(...placeRelative(parts, spelling.guessed, from, world));
   }
   return found;
 }

@@ -32,11 +32,7 @@ import {
   foldedLength,
 } from './resource-text.ts';
 
-export type SpelledPath = PathSpelling & {
-  readonly guessed: boolean;
-  /** A shell would replace it by the files it matches. */
-  readonly expanded: boolean;
-};
+export type SpelledPath = PathSpelling & { readonly guessed: boolean };
 
 /** With more than this many of a kind, the call counts as unreadable. */
 const mostNamed = 2000;
@@ -76,14 +72,6 @@ export class ResourceReader {
         if (isAnchored(piece) || hasDots(piece)) this.readPath(piece, true, round + 1);
   }
 
-  /** A word of a command that a shell would replace by the files it matches. */
-  readPattern(text: string): void {
-    const value = /^--?[\w-]+[=:]?(?=[^\w-])/.exec(text)?.[0] ?? '';
-    const spellings = readPath(text.slice(value.length));
-    if (spellings === undefined || /[%@:=]/.test(text.slice(value.length))) this.hasUnreadablePath = true;
-    else for (const spelling of spellings) this.#keep(spelling, true, true);
-  }
-
   /** A text that is one or more URLs or hosts. */
   readUrl(text: string): void {
     const joined = text.replace(/[\t\n\r]/g, '').trim();
@@ -96,6 +84,12 @@ export class ResourceReader {
   #readOneUrl(text: string): void {
     if (this.#gaveUp) return;
     const decoded = decodeAll(text);
+    const scheme = schemeOf(text) ?? /^([a-z][a-z0-9+-]*):(?!\d)/i.exec(text)?.[1];
+    // Only its program knows what another scheme opens: `unix:/run/x.sock`, `sqlite:x`, `jar:file:x!/y`.
+    if (scheme !== undefined && scheme !== 'file' && !isNetworkScheme(scheme)) {
+      this.hasUnreadablePath = true;
+      this.#addHost({ ...unknownHost, unknownScheme: true });
+    }
     if (schemeOf(text) === 'file' || (isAnchored(text) && !/^\/\/[^/]/.test(text)) || climbsAt(text))
       this.readPath(text);
     else if (decoded !== text && /^(?:file:|\/(?!\/)|~\/)/i.test(decoded)) this.readPath(decoded);
@@ -231,14 +225,9 @@ export class ResourceReader {
     else for (const spelling of spellings) this.#keep(spelling, guessed);
   }
 
-  #keep(spelling: PathSpelling, guessed: boolean, expanded = false): void {
+  #keep(spelling: PathSpelling, guessed: boolean): void {
     const key = `${spelling.root ?? ''}\0${spelling.parts.join('/')}`;
-    const before = this.paths.get(key);
-    this.paths.set(key, {
-      ...spelling,
-      guessed: guessed && before?.guessed !== false,
-      expanded: expanded || before?.expanded === true,
-    });
+    this.paths.set(key, { ...spelling, guessed: guessed && this.paths.get(key)?.guessed !== false });
     if (this.paths.size > mostNamed) this.#giveUp();
   }
 

@@ -6,40 +6,27 @@
  * Under an allow list a doubtful value counts as a resource: declaring `resources` fixes a false alarm, but nothing
  * fixes a miss.
  */
+import type { CommandText } from '../../base/command-text.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
-import { readCommandArguments } from './command-arguments.ts';
-import {
-  areWordsOfCommand,
-  beginsWithProgram,
-  looksLikeCommand,
-  runsCommandsByName,
-} from './looks-like-command.ts';
-import {
-  commandsInLine,
-  readArgumentList,
-  readCommandLine,
-  unreadableLine,
-  type CommandLine,
-  type ShellWord,
-} from './command-line.ts';
-import { baseOf, placePath, readBase, type Base, type FoundPath } from './found-path.ts';
+import { readCommand, readCommandArguments, unreadableText } from './command-arguments.ts';
+import { areWordsOfCommand, looksLikeCommand, runsCommandsByName } from './looks-like-command.ts';
+import { baseOf, placePath, readBase, type Base } from './found-path.ts';
 import { readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { ResourceReader } from './resource-reader.ts';
-import { readRun, type ProgramRun } from './run-programs.ts';
 import { toBases, keyOf, placeResources } from './place-resources.ts';
-import type { FoundResources, FoundCommand } from './found-resources.ts';
-import { dataWords } from './data-words.ts';
-import { fileReaders } from './file-readers.ts';
+import { readRuns, type CommandRun, type FoundCommand, type FoundResources } from './found-resources.ts';
 
 /** JSON inside a string is walked too, up to this depth. */
 const deepestText = 3;
+/** More members or list elements are not parts of one path. */
+const mostParts = 64;
 
 export function findResources(call: PolicyCall, world: PolicyWorld): FoundResources {
-  const finding = new Finding(runsCommandsByName(call.toolName));
+  const finding = new Finding();
   const { resources } = call;
-  if (resources === undefined) finding.guess(call.input);
+  if (resources === undefined) finding.guess(call.input, runsCommandsByName(call.toolName));
   else {
     for (const path of resources.paths ?? []) finding.readAt(call.input, path, 'path');
     for (const path of resources.commands ?? []) finding.readAt(call.input, path, 'command');
@@ -55,22 +42,22 @@ type Item = {
   readonly textDepth: number;
 };
 
+type FoundLine = Omit<FoundCommand, 'runs'> & { readonly runs: readonly Omit<CommandRun, 'program'>[] };
+
 /** The resources found so far in one call. */
 class Finding {
   readonly #reader = new ResourceReader();
-  readonly #lines: Omit<FoundCommand, 'program'>[] = [];
+  readonly #lines: FoundLine[] = [];
   /** Targets of `cd`, in the order of the commands. */
   readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
-  #hasOperators = false;
-  readonly #runsCommands: boolean;
 
-  constructor(runsCommands: boolean) {
-    this.#runsCommands = runsCommands;
-  }
-
-  guess(input: JsonObject): void {
-    const rest: Item[] = [{ value: input, role: 'other', textDepth: 0 }];
+  /** `runsCommands`: if no argument is named as a command, each text of the call is one. */
+  guess(input: JsonObject, runsCommands: boolean): void {
+    const isNamed = Object.keys(input).some((key) => /^(?:command|words)$/.test(argumentRoleOf(key)));
+    const rest: Item[] = [
+      { value: input, role: runsCommands && !isNamed ? 'command' : 'other', textDepth: 0 },
+    ];
     for (let item = rest.pop(); item !== undefined; item = rest.pop()) this.#visit(item, rest);
   }
 
@@ -97,17 +84,10 @@ class Finding {
     const declared = toBases(this.#directories, worldBase, world);
     const starts = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
     const bases = [...starts, ...this.#placeChanges(starts, world)];
-    const program = (runs: FoundCommand['runs']): readonly FoundPath[] =>
-      (runs ?? []).flatMap(({ words: [first] }) => {
-        if (first === undefined || !first.text.includes('/')) return [];
-        const reader = new ResourceReader();
-        reader.readPath(first.text, true);
-        return placeResources(reader, bases, world);
-      });
-    const commands: FoundCommand[] = this.#lines.map((each) => ({ ...each, program: program(each.runs) }));
-    if (this.#hasOperators && commands.length > 0)
-      commands.push({ line: unreadableLine, guessed: false, runs: undefined, program: [] });
-
+    const commands = this.#lines.map((line) => ({
+      ...line,
+      runs: line.runs.map((run) => ({ ...run, program: placeProgram(run.words[0] ?? '', bases, world) })),
+    }));
     const paths = [...placeResources(this.#reader, bases, world)];
     // A command acts on its working directory, whether it names it or not.
     if (commands.length > 0) for (const base of bases) paths.push(placePath(base, [], world));
@@ -119,22 +99,42 @@ class Finding {
     if (typeof value !== 'object' || value === null) return this.#readScalar(item, rest);
     if (this.#readList(item)) return;
     if (Array.isArray(value)) {
-      // The components of one path: each alone may look harmless.
-      if (value.includes('..') && value.every((part) => typeof part === 'string'))
-        this.#reader.readPath(value.join('/'), true);
-      for (const inner of value) rest.push({ ...item, value: inner });
+      const list = value as readonly JsonValue[];
+      if (item.role !== 'url' && item.role !== 'prose') this.#joinParts(list);
+      for (const inner of list) rest.push({ ...item, value: inner });
       return;
     }
     const together = readCommandArguments(value as JsonObject, item.role === 'command');
-    for (const line of together.lines) this.#addLine(line);
+    for (const text of together.texts) this.#addText(text);
+    this.#joinMembers(Object.entries(value));
     for (const [key, inner] of Object.entries(value)) {
       if (item.role === 'path' || item.role === 'directory') this.#reader.readPath(key, true);
       else if (item.role === 'url' || /[/\\:%.~]/.test(key)) this.#reader.readValue(key);
       const role = argumentRoleOf(key);
       // `{command: {program: 'ls'}}`: a member without a role inside a command is part of the command.
-      const inherits = role === 'other' && item.role === 'command';
+      const inherits = item.role === 'command' && (role === 'other' || role === 'prose');
       if (!together.used.has(key))
         rest.push({ value: inner, role: inherits ? 'command' : role, textDepth: item.textDepth });
+    }
+  }
+
+  /** The components of one path: each alone may look harmless. */
+  #joinParts(list: readonly JsonValue[]): void {
+    if (list.length < 2 || list.length > mostParts || !list.every(isNamePart)) return;
+    this.#reader.readPath(list.join('/'), true);
+  }
+
+  /** A folder and a name in two arguments: `{dir: '.', name: '.env'}`. */
+  #joinMembers(entries: readonly (readonly [string, JsonValue])[]): void {
+    const texts = entries.filter((entry): entry is [string, string] => isNamePart(entry[1]));
+    if (texts.length < 2 || texts.length > mostParts) return;
+    const named = texts.map(([key, text]) => ({ text, role: argumentRoleOf(key) }));
+    const names = named.filter(({ role }) => role === 'other' || role === 'path');
+    for (const { text: folder, role } of named) {
+      if (role !== 'directory' && role !== 'path') continue;
+      const below = names.map(({ text }) => text).filter((text) => text !== folder && !text.startsWith('/'));
+      for (const text of below) this.#reader.readPath(`${folder}/${text}`, true);
+      if (below.length > 1) this.#reader.readPath([folder, ...below].join('/'), true);
     }
   }
 
@@ -147,7 +147,7 @@ class Finding {
       words.push(String(word));
     }
     if (role === 'other' && !areWordsOfCommand(words)) return false;
-    for (const line of readArgumentList(words)) this.#addLine(line, role === 'other' && !this.#runsCommands);
+    for (const text of readCommand(words)) this.#addText(text, role === 'other');
     return true;
   }
 
@@ -161,15 +161,13 @@ class Finding {
       case 'path':
         return this.#reader.readPath(value);
       case 'command':
-        return this.#addLine(readCommandLine(value));
+        return this.#addTexts(value);
       case 'words':
-        if (readArgumentList([value]).some(({ plain }) => !plain)) this.#hasOperators = true;
         for (const word of value.split(/\s+/)) this.#reader.readWord(word, false);
         return this.#readValue(value, textDepth, rest);
       case 'url':
         return this.#reader.readUrl(value);
       case 'prose':
-        if (this.#runsCommands && beginsWithProgram(value)) this.#addLine(readCommandLine(value));
         return this.#reader.readProse(value);
       case 'other':
         return this.#readValue(value, textDepth, rest);
@@ -181,65 +179,37 @@ class Finding {
       const parsed = parseLeniently(text);
       if (parsed !== undefined) rest.push({ value: parsed, role: 'other', textDepth: textDepth + 1 });
     }
-    if (this.#runsCommands ? beginsWithProgram(text) : looksLikeCommand(text))
-      this.#addLine(readCommandLine(text), !this.#runsCommands);
+    if (looksLikeCommand(text)) this.#addTexts(text, true);
     this.#reader.readValue(text);
   }
 
-  #addLine(line: CommandLine, guessed = false): void {
-    const commands = commandsInLine(line);
-    const runs: ProgramRun[] = [];
-    let readable = commands !== undefined;
+  #addTexts(text: string, guessed = false): void {
+    for (const each of readCommand(text)) this.#addText(each, guessed);
+  }
+
+  #addText(text: CommandText, guessed = false): void {
+    const runs = readRuns(text);
+    const { commands, readable } = runs === undefined ? unreadableText : text;
+    const chained = commands.length > 1 || commands.some(({ files }) => files.length > 0);
+    this.#lines.push({ readable, chained, guessed, runs: runs ?? [] });
+    if (!readable) return;
     const changes: string[] = [];
-    for (const { words, files } of commands ?? []) {
-      const run = readRun(words);
-      if (run === undefined) readable = false;
-      else {
-        runs.push(run);
-        this.#readRun(run);
-        if (run.words[0]?.text === 'cd' || run.words[0]?.text === 'pushd') {
-          const target = run.words.find(({ text }, index) => index > 0 && !/^-[LPe@]$/.test(text));
-          // Without a target it is the home directory, with `-` the previous one.
-          if (target === undefined || target.wildcard || target.text === '-')
-            this.#reader.hasUnreadablePath = true;
-          else changes.push(target.text);
-        }
-      }
-      for (const file of files) this.#readRedirect(file);
-    }
+    for (const run of runs ?? []) this.#readRun(run, changes);
+    for (const { word } of commands.flatMap(({ files }) => files))
+      if (word.text !== '/dev/null') this.#reader.readPath(word.text);
     if (changes.length > 0) this.#changes.push(changes);
-    this.#lines.push({ line, guessed, runs: readable ? runs : undefined });
   }
 
-  /** The words of a command, and of the commands it runs. */
-  #readRun(run: ProgramRun): void {
-    const { words, inner, data } = run;
-    const program = words[0]?.text ?? '';
-    const isData = dataWords(inner, data);
-    for (const [index, { text, wildcard }] of words.entries()) {
-      if (index === 0 || (isData(index) && !wildcard)) continue;
-      if (!wildcard) this.#reader.readWord(text, fileReaders.has(program));
-      else if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) this.#reader.readUrl(text);
-      // This could only match files that start like an option, which are inside the working directory.
-      else if (!text.startsWith('-') || /[/~]/.test(text)) this.#reader.readPattern(text);
-    }
-    this.#readInside(run);
-  }
-
-  /** What the words do not show by themselves. The words of a command inside another are read with the outer one. */
-  #readInside({ inner, hosts, readsNames }: ProgramRun): void {
-    if (readsNames) this.#reader.hasUnreadablePath = true;
-    for (const host of hosts) this.#reader.readUrl(host);
-    for (const { runs, fromText } of inner)
-      for (const run of typeof runs === 'object' ? runs : [])
-        if (fromText) this.#readRun(run);
-        else this.#readInside(run);
-  }
-
-  #readRedirect({ text, wildcard }: ShellWord): void {
-    if (text === '/dev/null') return;
-    if (wildcard) this.#reader.hasUnreadablePath = true;
-    else this.#reader.readPath(text);
+  #readRun({ words, plain }: Omit<CommandRun, 'program'>, changes: string[]): void {
+    const [program = '', ...rest] = words;
+    for (const word of plain?.words ?? rest)
+      this.#reader.readWord(word, plain !== undefined && plain.hosts.length === 0);
+    for (const host of plain?.hosts ?? []) this.#reader.readUrl(host);
+    if (program !== 'cd' && program !== 'pushd') return;
+    const target = rest.find((word) => !/^-[LPe@]$/.test(word));
+    // Without a target it is the home directory, with `-` the previous one.
+    if (target === undefined || target === '-') this.#reader.hasUnreadablePath = true;
+    else changes.push(target);
   }
 
   #placeChanges(starts: readonly Base[], world: PolicyWorld): readonly Base[] {
@@ -265,6 +235,17 @@ const step = (value: JsonValue, key: string): readonly JsonValue[] => {
   const found = Object.getOwnPropertyDescriptor(value, key)?.value as JsonValue | undefined;
   return found === undefined || (Array.isArray(value) && key === 'length') ? [] : [found];
 };
+
+/** A text with marks that file names seldom have is not part of a path. */
+const isNamePart = (value: JsonValue): boolean =>
+  typeof value === 'string' && value.length <= 255 && /^[\p{L}\p{N}\p{M} ._@%+,~()=/-]*$/u.test(value);
+
+function placeProgram(first: string, bases: readonly Base[], world: PolicyWorld): CommandRun['program'] {
+  if (!first.includes('/')) return [];
+  const reader = new ResourceReader();
+  reader.readPath(first, true);
+  return placeResources(reader, bases, world);
+}
 
 function parseLeniently(text: string): JsonValue | undefined {
   try {

@@ -3,59 +3,58 @@
  * `allows.commands` commands, `allows.domains` hosts. Every resource of a constrained kind must be inside. A call must
  * name at least one resource of a constrained kind: a rule that sees none allows nothing.
  *
+ * A command is understood if it is readable (base/command-text.ts) and each program in it is allowed by an entry of the
+ * rule, or is plain (programs.ts) under a rule without entries. A command that is not understood is outside: its text
+ * does not show what it names.
+ *
  * A rule with `within`:
  * - paths: outside if one of them is;
  * - only hosts: outside, because the rule cannot judge them;
- * - a command: outside if it is not plain or one of its paths is outside. Also outside if it names no path and its
+ * - a command: outside if it is not understood or one of its paths is outside. Also outside if it names no path and its
  *   working directory is unknown.
  *
  * A rule with `commands`:
- * - a command: outside if it is not plain or its program is not listed;
+ * - a command: outside if it is not understood;
  * - only paths or hosts: outside, because the rule cannot judge them.
  *
  * A rule with `domains`:
  * - hosts: outside if one of them is;
  * - only paths: outside, because the rule cannot judge them;
- * - a command: outside if it is not plain, if one of its hosts is, or if it names no host.
+ * - a command: outside if it is not understood, if one of its hosts is, or if it names no host.
  *
  * A rule with several of these:
  * - resources of several kinds: outside if any resource of a constrained kind is;
  * - resources of one kind: outside if one of them is. The call need not name the other kinds.
  *
- * A call that names nothing is outside every rule. So is a command that is not plain: its text does not show what it
- * names. With `chains: judge` a chain of readable commands is judged command by command.
+ * A call that names nothing is outside every rule. With `chains: judge` the commands of a chain are judged one by one.
  */
 import { compileGlob, type Glob } from '../regex/glob.ts';
 import { normalizeHost, type FoundHost } from './host-name.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
-import type { FoundCommand, FoundResources } from './found-resources.ts';
+import type { CommandRun, FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
-import type { ProgramRun } from './run-programs.ts';
 import { compilePaths } from './compile-paths.ts';
+import { launchers } from './programs.ts';
 
 /** True if the call is outside, and the rule fires. */
 export type CompiledSandbox = (resources: () => FoundResources, world: PolicyWorld) => boolean;
 
 export function compileSandbox(rule: SandboxRule): CompiledSandbox {
   const judgePaths = rule.within && compilePaths(rule.within, rule.notWithin);
-  const isAllowedCommand = rule.allowedCommands && compileCommands(rule.allowedCommands);
+  const isUnderstood = compileCommands(rule);
   const isAllowedHost = rule.allowedDomains && compileHosts(rule.allowedDomains, rule.deniedDomains);
 
   return (resources, world) => {
     const { paths, commands, hosts } = resources();
-    if (!commands.every((command) => isReadable(command, rule.chains))) return true;
-    let judged = false;
-    if (isAllowedCommand !== undefined && commands.length > 0) {
-      judged = true;
-      if (!commands.every(isAllowedCommand)) return true;
-    }
+    if (!commands.every(isUnderstood)) return true;
+    let judged = rule.allowedCommands !== undefined && commands.length > 0;
     if (isAllowedHost !== undefined && hosts.length > 0) {
       judged = true;
       if (!hosts.every(isAllowedHost)) return true;
     }
     if (judgePaths !== undefined) {
-      const named =
-        isAllowedCommand === undefined ? [...paths, ...commands.flatMap(({ program }) => program)] : paths;
+      const programs = commands.flatMap(({ runs }) => runs.flatMap(({ program }) => program));
+      const named = rule.allowedCommands === undefined ? [...paths, ...programs] : paths;
       const verdict = judgePaths(named, world);
       if (verdict === 'outside') return true;
       if (verdict === 'inside') judged = true;
@@ -64,38 +63,34 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
   };
 }
 
-/** A chain is readable if the rule judges chains. A shell text inside a command must be readable too. */
-function isReadable({ line, runs }: FoundCommand, chains: SandboxRule['chains']): boolean {
-  const judged = chains === 'judge';
-  const isReadableRun = ({ inner }: ProgramRun): boolean =>
-    inner.every(
-      (each) =>
-        each.runs !== 'unreadable' &&
-        (judged || !each.chained) &&
-        (each.runs === 'opaque' || each.runs.every(isReadableRun)),
-    );
-  return (line.plain || (judged && line.chain !== undefined)) && (runs?.every(isReadableRun) ?? line.plain);
+function compileCommands({ allowedCommands, chains }: SandboxRule): (command: FoundCommand) => boolean {
+  const entries = allowedCommands?.map(readEntry);
+  const isAllowed = (run: CommandRun): boolean =>
+    entries === undefined ? run.plain !== undefined : entries.some((allows) => allows(run));
+  return ({ readable, chained, runs }) =>
+    readable && (!chained || chains === 'judge') && runs.length > 0 && runs.every(isAllowed);
 }
 
 /**
- * An entry of several words allows the commands that start with them. The programs that a command runs need an entry
- * too, unless the entry of the outer command covers them. `npx tsc` allows `npx tsc`, `npx` alone does not.
+ * `git status` allows that command with further plain arguments. If the command is opaque, it allows exactly these
+ * words. `kubectl get *` allows any further words, unless the program is a launcher.
  */
-function compileCommands(allowed: readonly string[]): (command: FoundCommand) => boolean {
-  const entries = allowed.map((entry) => entry.split(/\s+/).filter((word) => word !== ''));
-  const isAllowed = ({ words, inner }: ProgramRun): boolean =>
-    entries.some(
-      (entry) =>
-        entry.length > 0 &&
-        entry.every((word, index) => words[index]?.text === word) &&
-        inner.every(
-          ({ at, runs }) => at < entry.length || (typeof runs === 'object' && runs.every(isAllowed)),
-        ),
-    );
-  return ({ runs }) => runs !== undefined && runs.length > 0 && runs.every(isAllowed);
+export function readEntry(entry: string): (run: Pick<CommandRun, 'words' | 'plain'>) => boolean {
+  const all = entry.split(/\s+/).filter((word) => word !== '');
+  const takesAny = all.length > 1 && all.at(-1) === '*' && !launchers.has(baseName(all[0] ?? ''));
+  const words = takesAny ? all.slice(0, -1) : all;
+  return (run) =>
+    words.length > 0 &&
+    words.every((word, index) => run.words[index] === word) &&
+    (takesAny || run.plain !== undefined || run.words.length === words.length);
 }
 
-function compileHosts(allowed: readonly string[], denied: readonly string[]): (host: FoundHost) => boolean {
+const baseName = (program: string): string => program.slice(program.lastIndexOf('/') + 1);
+
+export function compileHosts(
+  allowed: readonly string[],
+  denied: readonly string[],
+): (host: FoundHost) => boolean {
   const allows = allowed.map(readHostPattern);
   const denies = denied.map(readHostPattern);
   return ({ name, port, carries = [] }) =>

@@ -1,6 +1,5 @@
 /** The policies' port to the file system: resolves links in paths. */
-import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import type { FolderEntry } from '../../policy/language/policy-call.ts';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import nodePath from 'node:path';
 
 /** Most links without a target that are followed in a row. Operating systems have the same limit. */
@@ -69,16 +68,6 @@ function walk(path: string, linksLeft: number, system: PathSystem): string {
     reached = real;
   }
   return reached;
-}
-
-/** The entries of a folder, or undefined if it does not exist or cannot be read. */
-export function listFolder(absolutePath: string): readonly FolderEntry[] | undefined {
-  return attempt(() =>
-    readdirSync(absolutePath, { withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      kind: entry.isSymbolicLink() ? 'link' : entry.isDirectory() ? 'folder' : 'file',
-    })),
-  );
 }
 
 function attempt<Found>(look: () => Found): Found | undefined {

@@ -1,0 +1,286 @@
+/**
+ * Plain programs: their arguments are paths, words or hosts, and nothing in these arguments runs another program, loads
+ * code or takes file names from a file. This table is all that rules know about programs.
+ *
+ * A command is plain if its program is here and each of its options is one that the row allows. Every other command is
+ * opaque: interpreters, launchers, package runners, build tools, unknown programs, and plain programs with an option
+ * that the row does not list. Its words do not show what it does, so a rule must name all of them.
+ */
+
+/** What a command does with the files it names. `unknown`: it may do anything. */
+export type FileUse = 'lists' | 'reads' | 'changes' | 'unknown';
+
+export type PlainCommand = {
+  readonly use: FileUse;
+  /** The words that may name a path or a host. */
+  readonly words: readonly string[];
+  /** Words that the program connects to, whatever they look like: `curl intranet`. */
+  readonly hosts: readonly string[];
+  /** It searches or changes its working directory although it names none. */
+  readonly actsHere: boolean;
+};
+
+type Row = {
+  readonly use: FileUse;
+  /** The options it may have. Absent: any. */
+  readonly options?: RegExp;
+  /** Options whose value names nothing: a pattern, a message, a number. Without `=` the value is the next word. */
+  readonly dataOptions?: RegExp;
+  /** Options whose next word may name a file, but is not an operand. */
+  readonly valueOptions?: RegExp;
+  /** Operands that name nothing. `first`: unless one of `patternOptions` is given. */
+  readonly data?: 'all' | 'first';
+  readonly patternOptions?: RegExp;
+  /** The operands are hosts. */
+  readonly hosts?: true;
+  /** Does it act on its working directory? */
+  readonly actsHere?: (options: readonly string[], operands: readonly string[]) => boolean;
+  /** What the first operand must be. */
+  readonly first?: (text: string) => boolean;
+  /** The first word must be one of these. Options before it are never plain. */
+  readonly commands?: Readonly<Record<string, Row>>;
+};
+
+/** The plain reading of a command's words, program first. Undefined if the command is opaque. */
+export function readPlain(words: readonly string[]): PlainCommand | undefined {
+  const [program = '', ...rest] = words;
+  return Object.hasOwn(programs, program) ? readRow(programs[program] as Row, rest) : undefined;
+}
+
+function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
+  if (row.commands !== undefined) {
+    const [command = '', ...rest] = words;
+    return Object.hasOwn(row.commands, command) ? readRow(row.commands[command] as Row, rest) : undefined;
+  }
+  const options: string[] = [];
+  const operands: string[] = [];
+  const named: string[] = [];
+  let next: 'any' | 'data' | 'value' = 'any';
+  let optionsOver = false;
+  for (const word of words) {
+    const role = next;
+    next = 'any';
+    if (role === 'value') named.push(word);
+    else if (role === 'data') continue;
+    else if (word === '--' && !optionsOver) optionsOver = true;
+    else if (!optionsOver && /^[-+]./.test(word)) {
+      if (row.options !== undefined && !row.options.test(word)) return undefined;
+      options.push(word);
+      if (row.dataOptions?.test(word) === true) next = word.includes('=') ? 'any' : 'data';
+      else if (row.valueOptions?.test(word) === true) next = 'value';
+      else if (row.data !== 'all') named.push(word);
+    } else operands.push(word);
+  }
+  const hasPattern = options.some((option) => row.patternOptions?.test(option) === true);
+  const skipped = row.data === 'all' ? operands.length : row.data === 'first' && !hasPattern ? 1 : 0;
+  if (row.first !== undefined && !hasPattern && !row.first(operands[0] ?? '')) return undefined;
+  return {
+    use: row.use,
+    words: [...named, ...operands.slice(skipped)],
+    hosts: row.hosts === true ? operands : [],
+    actsHere: row.actsHere?.(options, operands) === true,
+  };
+}
+
+const rows = (names: string, row: Row): Readonly<Record<string, Row>> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, row]));
+
+const options = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 's');
+
+/** `s/a/b/g`, `10p`, `1,80p`, `/x/p`: exactly this, so that every sed reads it alike. */
+const isPlainSed = (script: string): boolean => {
+  const address = String.raw`(?:\d+|\$|/[^/\\[\]]*/)`;
+  return (
+    new RegExp(`^(?:${address}(?:,${address})?)?p$`).test(script) ||
+    /^s([/|#,])(?:(?!\1)[^\\[\]])*\1(?:(?!\1)[^\\])*\1[gpI\d]*$/.test(script)
+  );
+};
+
+const searchesHere = (given: readonly string[], operands: readonly string[]): boolean =>
+  operands.length <= 1 && given.some((option) => /^-[a-z]*r|^--recursive$/i.test(option));
+
+const grep: Row = {
+  use: 'reads',
+  // `-f` takes patterns from a file.
+  options: options(
+    String.raw`-[a-eg-zA-Z]*\d*|--(?:include|exclude|exclude-dir|colou?r|max-count|context|after-context|before-context|regexp)(?:=.*)?|` +
+      '--(?:line-number|ignore-case|recursive|files-with-matches|files-without-match|count|word-regexp|invert-match|' +
+      'only-matching|extended-regexp|fixed-strings|perl-regexp|no-messages|quiet|with-filename|no-filename)',
+  ),
+  dataOptions:
+    /^-[cEFhHilLnoPqrRsvwx]*[ABCm]$|^--(?:include|exclude|exclude-dir|max-count|context|after-context|before-context)(?:=|$)/,
+  data: 'first',
+  patternOptions: /^-[a-zA-Z]*e|^--regexp/,
+  actsHere: searchesHere,
+};
+
+const gitOptions =
+  String.raw`-[a-zA-Z]+\d*|-\d+|-L[\d,+-]+|` +
+  '--(?:stat|shortstat|numstat|name-only|name-status|cached|staged|oneline|graph|all|decorate|color|no-color|patch|' +
+  'no-patch|short|branch|porcelain|long|reverse|merges|no-merges|first-parent|follow|summary|abbrev-commit|abbrev-ref|' +
+  'show-current|show-toplevel|is-inside-work-tree|verify|list|remotes|merged|no-merged|contains|others|modified|deleted|' +
+  'exclude-standard|word-diff|ignore-all-space|ignore-space-change|minimal|check|exit-code|tags|verbose|quiet)|' +
+  '--(?:author|since|until|before|after|grep|format|pretty|date|max-count|diff-filter|unified|sort|abbrev|color|stat|' +
+  'decorate|porcelain)=.*|--(?:author|since|until|before|after|grep|max-count)';
+
+const git = (more: Partial<Row> = {}): Row => ({ use: 'lists', options: options(gitOptions), ...more });
+const gitLog = git({
+  dataOptions:
+    /^-[SG]$|^--(?:author|since|until|before|after|grep|max-count)(?:=|$)|^--(?:format|pretty|date)=/,
+});
+const hasWord =
+  (...words: readonly string[]) =>
+  (first: string): boolean =>
+    words.includes(first);
+
+/** Remotes and branches by name. With a colon it may be an address, or a helper that runs a program. */
+const isName = (text: string): boolean => /^[\w./-]*$/.test(text);
+
+const programs: Readonly<Record<string, Row>> = {
+  ...rows(
+    'ls dir stat df pwd cd basename dirname realpath readlink which true false hostname uname whoami id uptime free',
+    {
+      use: 'lists',
+    },
+  ),
+  tree: { use: 'lists', options: options(String.raw`-[adfiLpshugDFtrCIP]+`), dataOptions: /^-[LIP]$/ },
+  du: {
+    use: 'lists',
+    options: options(String.raw`-[a-zA-Z]+\d*|--max-depth=\d+|--exclude=.*`),
+    dataOptions: /^-d$/,
+  },
+  date: { use: 'lists', options: options(String.raw`\+.*|-[uRI]|-d|--utc|--iso-8601(?:=\w+)?`), data: 'all' },
+  ...rows('echo tr seq sleep', { use: 'lists', data: 'all' }),
+  printf: { use: 'lists', options: options('-'), data: 'all' },
+  ...rows('cat nl tac rev cmp comm diff od hexdump strings fold base64 column', { use: 'reads' }),
+  ...rows('md5sum sha1sum sha256sum sha512sum cksum b2sum', { use: 'reads' }),
+  ...rows('head tail', { use: 'reads', dataOptions: /^-[nc]$/ }),
+  cut: { use: 'reads', dataOptions: /^-[dfcb]$|^--(?:delimiter|fields|characters)(?:=|$)/ },
+  wc: { use: 'reads', options: options('-[clmwL]+|--(?:lines|words|bytes|chars)') },
+  file: { use: 'reads', options: options('-[bihLkn]+|--(?:mime-type|mime|brief)') },
+  // With two operands it writes the second.
+  uniq: {
+    use: 'changes',
+    options: options(String.raw`-[cdDiuz]+|-[fsw]\d+|--(?:count|repeated|unique|ignore-case)`),
+  },
+  sort: {
+    use: 'reads',
+    options: options(
+      String.raw`-[bdfghiMnRrVcCmsuz]+|-k[\d.,bdfghiMnRrV]*|-t.?|--(?:key|field-separator)=.*|` +
+        '--(?:reverse|unique|numeric-sort|human-numeric-sort|version-sort|ignore-case|stable|check)',
+    ),
+    dataOptions: /^-[kt]$/,
+  },
+  ...rows('grep egrep fgrep', grep),
+  rg: {
+    use: 'reads',
+    // `-z` and `--pre` run programs, `-f` takes patterns from a file.
+    options: options(
+      String.raw`-[a-eg-yA-Z]*\d*|--(?:type|type-not|glob|max-count|context|max-depth|sort|color|regexp)(?:=.*)?|` +
+        '--(?:files|files-with-matches|line-number|ignore-case|hidden|no-ignore|word-regexp|count|json|multiline|' +
+        'only-matching|fixed-strings|no-heading|stats|vimgrep|smart-case)',
+    ),
+    dataOptions:
+      /^-[aFHiInNoPsSUvw]*[gtTABCm]$|^--(?:type|type-not|glob|max-count|context|max-depth|sort|color)$/,
+    data: 'first',
+    patternOptions: /^-[a-zA-Z]*e|^--(?:regexp|files$)/,
+    actsHere: (given, operands) => operands.length <= (given.includes('--files') ? 0 : 1),
+  },
+  find: {
+    use: 'lists',
+    options: options(
+      '-(?:name|iname|path|ipath|wholename|regex|iregex|type|maxdepth|mindepth|mtime|mmin|atime|ctime|newer|size|empty|' +
+        'print|print0|prune|not|o|a|or|and|user|group|perm|links|L|H|P|xdev|mount|depth|true|false|readable|writable|executable)',
+    ),
+    dataOptions:
+      /^-(?:i?name|i?path|wholename|i?regex|type|m..depth|[mac]time|mmin|size|user|group|perm|links)$/,
+    actsHere: () => true,
+  },
+  sed: {
+    use: 'changes',
+    options: options('-[nErsuz]+|-i|--(?:quiet|silent|regexp-extended|in-place)'),
+    data: 'first',
+    first: isPlainSed,
+  },
+  ...rows('mkdir touch rm rmdir cp mv ln tee chmod truncate unlink', { use: 'changes' }),
+  curl: {
+    use: 'changes',
+    options: options(
+      '-[vsSfIi]+|-[XHdmo]|--(?:verbose|silent|show-error|fail|head|include|request|header|data|json|max-time|output)',
+    ),
+    dataOptions: /^-[Xm]$|^--(?:request|max-time)$/,
+    valueOptions: /^-[Hdo]$|^--(?:header|data|json|output)$/,
+    hosts: true,
+  },
+  ...rows('dig nslookup host', {
+    use: 'lists',
+    options: options(String.raw`\+(?:short|trace|noall|answer)`),
+    hosts: true,
+  }),
+  ping: {
+    use: 'lists',
+    options: options(String.raw`-[cwWi]|-[cwWi]\d+|-n`),
+    dataOptions: /^-[cwWi]$/,
+    hosts: true,
+  },
+  git: {
+    use: 'lists',
+    commands: {
+      ...rows('status diff show blame branch ls-files rev-parse merge-base describe shortlog', gitLog),
+      log: gitLog,
+      tag: git({ options: options('--list|-l|-n\\d*'), dataOptions: /^(?:--list|-l)$/ }),
+      remote: git({ options: options('-v|--verbose'), first: (first) => first === '' }),
+      stash: git({ options: options('-'), first: hasWord('list') }),
+      worktree: git({ options: options('-'), first: hasWord('list') }),
+      grep: {
+        ...grep,
+        use: 'lists',
+        // `-O` opens the files in a pager.
+        options: options(
+          String.raw`-[a-eg-zA-NP-Z]*\d*|--(?:line-number|ignore-case|word-regexp|files-with-matches|count|cached)`,
+        ),
+        actsHere: () => false,
+      },
+      add: git({
+        use: 'reads',
+        options: options('-[AuvnN]|--(?:all|update|verbose|dry-run|intent-to-add)'),
+        actsHere: (given) => given.some((option) => /^(?:-A|--all)$/.test(option)),
+      }),
+      commit: git({
+        options: options(
+          '-[amqvs]+|--(?:message|amend|no-edit|all|quiet|verbose|signoff|allow-empty)|--message=.*',
+        ),
+        dataOptions: /^-[aqvs]*m$|^--message(?:=|$)/,
+      }),
+      switch: git({ options: options('-c|--create|--detach|-'), use: 'unknown' }),
+      fetch: git({
+        options: options('-[apqtv]+|--(?:all|prune|tags|quiet|verbose|depth=\\d+)'),
+        first: isName,
+      }),
+    },
+  },
+};
+
+/** For texts whose argument does not say that they are commands. */
+export const isPlainProgram = (name: string): boolean => Object.hasOwn(programs, name);
+
+/**
+ * Programs that run what their words, their input or a file tells them. An entry with `*` does not cover them: `env *`
+ * would allow everything. The list is a safety net for authors of rules, not a limit of what is opaque.
+ */
+export const launchers: ReadonlySet<string> = new Set(
+  (
+    'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd cmd.exe wscript cscript mshta rundll32 forfiles ' +
+    'awk gawk mawk nawk jq yq sed perl perl5 python python2 python3 ruby php node nodejs deno bun tsx ts-node lua luajit ' +
+    'Rscript julia java groovy scala swift osascript tclsh wish expect ' +
+    'env sudo doas su pkexec runuser gosu su-exec nohup nice ionice chrt taskset numactl setarch prlimit choom cpulimit time ' +
+    'timeout gtimeout stdbuf unbuffer setsid setpriv capsh busybox toybox chroot unshare nsenter bwrap firejail nsjail ' +
+    'proot fakeroot flock strace ltrace valgrind perf watch script parallel xargs find fd rg caffeinate systemd-run ' +
+    'start-stop-daemon run-parts xterm dumb-init tini rlwrap torsocks proxychains sshpass faketime hyperfine mpirun srun ' +
+    'xvfb-run direnv entr screen tmux at batch crontab gdb lldb ssh scp sftp rsync nc ncat netcat socat telnet ' +
+    'npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pdm conda gem bundle cargo rustup go make gmake cmake ' +
+    'ninja mvn gradle ./gradlew ant bazel just task tox nox docker podman nerdctl ansible ansible-playbook vagrant ' +
+    'vi vim nvim view ex ed nano emacs less more man git tar zip cpio split sqlite3 psql mysql mongosh redis-cli ' +
+    'eval exec source . command builtin alias trap hash enable set shopt export declare typeset local readonly printf read'
+  ).split(' '),
+);
