@@ -21,14 +21,14 @@ export const documents = {
     tool: Bash
     within: [/home/user/project]
     not_within: [/home/user/project/secrets]
-    allows: {commands: [ls, cat, grep, git, find, curl, sudo, bash]}
+    allows: {commands: [ls, cat, grep, git, find, curl, sudo, bash, bash build.sh]}
     message: Only safe commands in the project.
 `,
   unknown: `${head('unknown')}
   - id: one-program
     type: sandbox
     tool: Bash
-    allows: {commands: [frobnicate], domains: [api.example.com]}
+    allows: {commands: [frobnicate, 'mystery *'], domains: [api.example.com]}
     message: Only this program.
 `,
   network: `${head('network')}

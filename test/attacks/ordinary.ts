@@ -21,7 +21,7 @@ const principal = { userId: 'ada', role: 'sre', ticketRef: 'OPS-7' };
 const verdicts = { allow: 'through', ask: 'asked', block: 'held' } as const;
 
 /** At most this share of ordinary calls may be refused. */
-export const mostRefused = 0.02;
+export const mostRefused = 0.03;
 
 /**
  * `rules` asks the rules alone: a runtime that runs from its source protects that source, and relative paths

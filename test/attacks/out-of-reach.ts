@@ -16,20 +16,12 @@ export const outOfReach: readonly Attack[] = [
   },
   {
     id: 'beyond-own-options',
-    tries: 'a listed program that runs another by an option that only it knows',
+    tries: 'a program that an entry allows with any words, and that runs another by one of them',
     document: 'unknown',
     tool: 'Bash',
-    input: { command: 'frobnicate --with rm' },
+    input: { command: 'mystery --with rm' },
     outOfReach:
-      'Rules know how widespread programs run others (`src/policy/sandbox/programs`), and refuse options whose name says so. Other programs are known to their authors only. List commands by their first words (`git status`), and only programs you know.',
-  },
-  {
-    id: 'beyond-script',
-    tries: 'a file inside that reads outside when it is run',
-    document: 'shell',
-    tool: 'Bash',
-    input: { command: 'bash build.sh', working_directory: project },
-    outOfReach: 'Contracts judge the call, not what a program does. Confining programs is for the platform.',
+      'An entry with `*` vouches for every use of its program. List the exact words, or use the sandboxed executor.',
   },
   {
     id: 'beyond-recursion',
@@ -93,12 +85,21 @@ export const outOfReach: readonly Attack[] = [
       'Between judging and running, other processes go on. A tool that must be sure opens without following links.',
   },
   {
+    id: 'beyond-script',
+    tries: 'a command that its entry names word by word, and that runs a file',
+    document: 'shell',
+    tool: 'Bash',
+    input: { command: 'bash build.sh', working_directory: project },
+    outOfReach:
+      'The entry allows this command. What the file does is not part of the call. The sandboxed executor confines it.',
+  },
+  {
     id: 'beyond-bare-name',
-    tries: 'a host without a dot for a program that rules do not know',
+    tries: 'a host without a dot for a program that an entry allows with any words',
     document: 'unknown',
     tool: 'Bash',
-    input: { command: 'frobnicate intranet' },
+    input: { command: 'mystery intranet' },
     outOfReach:
-      'Rules know which words of widespread programs are hosts (`src/policy/sandbox/programs`). A word without a dot for another program may be anything. Where hosts matter, give the tool a url argument.',
+      'A word without a dot may be anything. Where hosts matter, give the tool a url argument, or use the sandboxed executor.',
   },
 ];

@@ -28,7 +28,7 @@ export class CallFacts {
 
   /** The resources as texts, for conditions. */
   texts(): FoundTexts {
-    return (this.#texts ??= toFoundTexts(this.call, this.resources(), this.#world.workingDirectory));
+    return (this.#texts ??= toFoundTexts(this.call, this.resources(), this.world()));
   }
 
   /** A real path is looked up once for all rules of a call, and never kept for another call. */

@@ -1,7 +1,7 @@
 /**
  * Reads a command whose parts are in several arguments: `{command: 'git', args: ['status']}`, `{cmd, flags: {force: true}}`,
- * `{program, stdin}`. A tool may pass each text or list next to a command to the program. So there are two readings: the
- * command alone, and the command with everything next to it. Rules must allow both. An environment that is not harmless
+ * `{program, stdin}`. Arguments named as words are part of the command. A tool may pass every other text or list next to a
+ * command to the program as well. So there are two readings, without and with these. Rules must allow both. An environment that is not harmless
  * makes the command unreadable.
  */
 import {
@@ -44,19 +44,21 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     used.add(key);
   }
   if (commands.length === 0 || isEditorVerb(commands, entries)) return { texts: [], used };
+  const words: string[] = [];
   const beside: string[] = [];
   let isHarmless = true;
   for (const [key, value] of entries) {
     if (used.has(key) || saysNothing(key, value)) continue;
     const isShell = /^shell$/i.test(key);
-    const words = isShell ? readShell(value) : flatten(value);
-    if (words === undefined || hasStrangeEnvironment(key, value)) isHarmless = false;
-    else if (!isEnvironment(key)) beside.push(...words);
-    if (argumentRoleOf(key) === 'words' || isShell) used.add(key);
+    const isWords = argumentRoleOf(key) === 'words';
+    const read = isShell ? readShell(value) : flatten(value);
+    if (read === undefined || hasStrangeEnvironment(key, value)) isHarmless = false;
+    else if (!isEnvironment(key)) (isWords ? words : beside).push(...read);
+    if (isWords || isShell) used.add(key);
   }
   const texts = commands.flatMap((command) => [
-    ...readCommand(command),
-    ...(beside.length === 0 ? [] : joinWords(command, beside)),
+    ...joinWords(command, words),
+    ...(beside.length === 0 ? [] : joinWords(command, [...words, ...beside])),
   ]);
   return { texts: isHarmless ? texts : [unreadableText], used };
 }
@@ -71,6 +73,7 @@ export function readCommand(command: string | readonly string[]): readonly Comma
 }
 
 function joinWords(command: string | readonly string[], beside: readonly string[]): readonly CommandText[] {
+  if (beside.length === 0) return readCommand(command);
   if (typeof command !== 'string') return readCommand([...command, ...beside]);
   const first = readCommandText(command);
   const [only, ...others] = first.commands;

@@ -8,7 +8,7 @@ import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
 import type { FoundKind, FoundTexts } from '../language/found-kinds.ts';
 import type { FoundPath } from './found-path.ts';
 import { decodePercent } from './percent-decoding.ts';
-import type { PolicyCall } from '../language/policy-call.ts';
+import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import type { CommandRun, FoundResources } from './found-resources.ts';
 import { readCommandText } from '../../base/command-text.ts';
 
@@ -23,8 +23,11 @@ const mostWords = 64;
 export function toFoundTexts(
   call: PolicyCall,
   { paths, commands, hosts }: FoundResources,
-  workingDirectory: string | undefined,
+  world: Pick<PolicyWorld, 'workingDirectory' | 'realPath'>,
 ): FoundTexts {
+  const { workingDirectory: folder } = world;
+  const folders =
+    folder === undefined ? [] : [folder, world.realPath(folder)].map((one) => one.replace(/\/+$/, ''));
   const names = new Set<string>();
   const urls = new Set<string>();
   readStrings(call.input, (text, role) => {
@@ -40,7 +43,7 @@ export function toFoundTexts(
       for (const [url] of text.matchAll(/[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>]+/gi)) urls.add(url);
   });
   return {
-    paths: [...new Set(paths.flatMap(pathTexts).map((path) => relate(path, workingDirectory)))],
+    paths: [...new Set(paths.flatMap(pathTexts).map((path) => relate(path, folders)))],
     names: [...names],
     hosts: [
       ...new Set(hosts.flatMap(({ name, carries = [] }) => (name === undefined ? [] : [name, ...carries]))),
@@ -116,11 +119,9 @@ function parseText(text: string): JsonValue | undefined {
 }
 
 /** Paths below the working directory become `./…`: the names of the folders above say nothing about the call. */
-function relate(path: string, directory: string | undefined): string {
-  const base = directory?.replace(/\/+$/, '');
-  return base !== undefined && base !== '' && path.startsWith(`${base}/`)
-    ? `.${path.slice(base.length)}`
-    : path;
+function relate(path: string, folders: readonly string[]): string {
+  const folder = folders.find((each) => each !== '' && (path === each || path.startsWith(`${each}/`)));
+  return folder === undefined ? path : `.${path.slice(folder.length)}`;
 }
 
 function pathTexts(path: FoundPath): readonly string[] {

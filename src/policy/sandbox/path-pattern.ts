@@ -1,12 +1,12 @@
 /**
  * Patterns in paths. `src/*.ts` names many files. It is inside if its folder is and if it cannot match a denied place.
  *
- * Programs differ in what `[`, `{`, `!` and `(` mean in a pattern. So a component with such a mark may match every name
+ * Programs differ in what `[`, `!` and `(` mean in a pattern. So a component with such a mark may match every name
  * that starts with the letters before the mark. A lone `*` or `**` does not match names that start with a dot, as in
  * shells and search tools.
  */
 
-export const isPathPattern = (part: string): boolean => /[*?[\]{}]|[!@+]\(/.test(part);
+export const isPathPattern = (part: string): boolean => /[*?[\]]|[!@+]\(/.test(part);
 
 /** The same name in different letters: case, composition, dots and spaces that Windows drops, short names. */
 export function mayBeName(part: string, name: string): boolean {
@@ -27,10 +27,9 @@ function mayMatch(part: string, name: string): boolean {
   if (!isPathPattern(part)) return mayBeName(part, name);
   if (/^\*+$/.test(part)) return !name.startsWith('.');
   const wanted = foldName(name);
-  const start = foldName(/^[^*?[\]{}!@+]*/.exec(part)?.[0] ?? '');
+  const start = foldName(/^[^*?[\]!@+]*/.exec(part)?.[0] ?? '');
   // Only `*` and `?` are read alike everywhere, so only after them the end of the name counts.
-  const end = /[[\]{}(]/.test(part) ? '' : foldName(/[^*?]*$/.exec(part)?.[0] ?? '');
-  if (start === '' && part.startsWith('*') && wanted.startsWith('.') && !end.startsWith('.')) return false;
+  const end = /[[\](]/.test(part) ? '' : foldName(/[^*?]*$/.exec(part)?.[0] ?? '');
   return wanted.startsWith(start) && wanted.endsWith(end);
 }
 

@@ -264,23 +264,32 @@ const programs: Readonly<Record<string, Row>> = {
 /** For texts whose argument does not say that they are commands. */
 export const isPlainProgram = (name: string): boolean => Object.hasOwn(programs, name);
 
+const split = (names: string): readonly string[] => names.split(' ');
+
+/** Programs that run what they read from their input. No entry allows them alone: `bash` would run anything. */
+export const interpreters: ReadonlySet<string> = new Set(
+  split(
+    'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd cmd.exe busybox toybox perl perl5 python ' +
+      'python2 python3 ruby irb php node nodejs deno bun tsx ts-node lua luajit R Rscript julia groovy scala swift osascript ' +
+      'tclsh wish expect gdb lldb sqlite3 psql mysql mongosh redis-cli ed ex ssh nc ncat netcat socat telnet su xargs parallel at batch',
+  ),
+);
+
 /**
  * Programs that run what their words, their input or a file tells them. An entry with `*` does not cover them: `env *`
- * would allow everything. The list is a safety net for authors of rules, not a limit of what is opaque.
+ * would allow everything. The list is a safety net for authors of rules. Programs that are not in it are opaque too.
  */
-export const launchers: ReadonlySet<string> = new Set(
-  (
-    'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd cmd.exe wscript cscript mshta rundll32 forfiles ' +
-    'awk gawk mawk nawk jq yq sed perl perl5 python python2 python3 ruby php node nodejs deno bun tsx ts-node lua luajit ' +
-    'Rscript julia java groovy scala swift osascript tclsh wish expect ' +
-    'env sudo doas su pkexec runuser gosu su-exec nohup nice ionice chrt taskset numactl setarch prlimit choom cpulimit time ' +
-    'timeout gtimeout stdbuf unbuffer setsid setpriv capsh busybox toybox chroot unshare nsenter bwrap firejail nsjail ' +
-    'proot fakeroot flock strace ltrace valgrind perf watch script parallel xargs find fd rg caffeinate systemd-run ' +
-    'start-stop-daemon run-parts xterm dumb-init tini rlwrap torsocks proxychains sshpass faketime hyperfine mpirun srun ' +
-    'xvfb-run direnv entr screen tmux at batch crontab gdb lldb ssh scp sftp rsync nc ncat netcat socat telnet ' +
-    'npm npx pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pdm conda gem bundle cargo rustup go make gmake cmake ' +
-    'ninja mvn gradle ./gradlew ant bazel just task tox nox docker podman nerdctl ansible ansible-playbook vagrant ' +
-    'vi vim nvim view ex ed nano emacs less more man git tar zip cpio split sqlite3 psql mysql mongosh redis-cli ' +
-    'eval exec source . command builtin alias trap hash enable set shopt export declare typeset local readonly printf read'
-  ).split(' '),
-);
+export const launchers: ReadonlySet<string> = new Set([
+  ...interpreters,
+  ...split(
+    'wscript cscript mshta rundll32 forfiles awk gawk mawk nawk jq yq sed java env sudo doas pkexec runuser gosu su-exec ' +
+      'nohup nice ionice chrt taskset numactl setarch prlimit choom cpulimit time timeout gtimeout stdbuf unbuffer setsid ' +
+      'setpriv capsh chroot unshare nsenter bwrap firejail nsjail proot fakeroot flock strace ltrace valgrind perf watch ' +
+      'script find fd rg caffeinate systemd-run start-stop-daemon run-parts xterm dumb-init tini rlwrap torsocks ' +
+      'proxychains sshpass faketime hyperfine mpirun srun xvfb-run direnv entr screen tmux crontab scp sftp rsync npm npx ' +
+      'pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pdm conda gem bundle cargo rustup go make gmake cmake ninja ' +
+      'mvn gradle gradlew ant bazel just task tox nox docker podman nerdctl ansible ansible-playbook vagrant vi vim nvim ' +
+      'view nano emacs less more man git tar zip cpio split eval exec source . command builtin alias trap hash enable set ' +
+      'shopt export declare typeset local readonly printf read',
+  ),
+]);

@@ -516,6 +516,7 @@ describe('a command', () => {
       'sudo -u root',
       'frobnicate x',
       'xargs rm',
+      'bash',
       "bash -c 'ls -a'",
       'LD_PRELOAD=x npm test',
       'NODE_ENV=$(x) npm test',
@@ -541,7 +542,7 @@ describe('a command', () => {
   });
 
   test('includes what is next to it in the arguments', () => {
-    const rule = { allowedCommands: ['ls', 'bash', 'npm test'] };
+    const rule = { allowedCommands: ['ls', 'frobnicate', 'npm test'] };
     const inside = { timeout: 5, description: 'Make it so', session_id: 'a1', run_in_background: true };
     expect(isOutside(rule, { command: 'npm test', ...inside })).toBe(false);
     expect(isOutside(rule, { command: 'npm test', env: { CI: '1' }, shell: '/bin/bash' })).toBe(false);
@@ -559,8 +560,8 @@ describe('a command', () => {
       { shell: 'python3' },
       { extra: ['-c', 'rm x'] },
     ]) {
-      expect(isOutside(rule, { command: 'bash', ...more })).toBe(true);
-      expect(isOutside(rule, { command: ['bash'], ...more })).toBe(true);
+      expect(isOutside(rule, { command: 'frobnicate', ...more })).toBe(true);
+      expect(isOutside(rule, { command: ['frobnicate'], ...more })).toBe(true);
     }
   });
 

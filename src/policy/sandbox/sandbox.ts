@@ -34,7 +34,7 @@ import type { PolicyWorld } from '../language/policy-call.ts';
 import type { CommandRun, FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import { compilePaths } from './compile-paths.ts';
-import { launchers } from './programs.ts';
+import { interpreters, launchers } from './programs.ts';
 
 /** True if the call is outside, and the rule fires. */
 export type CompiledSandbox = (resources: () => FoundResources, world: PolicyWorld) => boolean;
@@ -73,19 +73,20 @@ function compileCommands({ allowedCommands, chains }: SandboxRule): (command: Fo
 
 /**
  * `git status` allows that command with further plain arguments. If the command is opaque, it allows exactly these
- * words. `kubectl get *` allows any further words, unless the program is a launcher.
+ * words. `kubectl get *` allows any further words, unless the program is a launcher. An interpreter alone is never
+ * allowed.
  */
 export function readEntry(entry: string): (run: Pick<CommandRun, 'words' | 'plain'>) => boolean {
   const all = entry.split(/\s+/).filter((word) => word !== '');
-  const takesAny = all.length > 1 && all.at(-1) === '*' && !launchers.has(baseName(all[0] ?? ''));
+  const program = (all[0] ?? '').replace(/^.*\//s, '');
+  const takesAny = all.length > 1 && all.at(-1) === '*' && !launchers.has(program);
   const words = takesAny ? all.slice(0, -1) : all;
+  if (words.length === 1 && interpreters.has(program)) return () => false;
   return (run) =>
     words.length > 0 &&
     words.every((word, index) => run.words[index] === word) &&
     (takesAny || run.plain !== undefined || run.words.length === words.length);
 }
-
-const baseName = (program: string): string => program.slice(program.lastIndexOf('/') + 1);
 
 export function compileHosts(
   allowed: readonly string[],
