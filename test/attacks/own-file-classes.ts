@@ -38,11 +38,6 @@ const rows: readonly (readonly [id: string, title: string, ids: RegExp])[] = [
   ],
   ['own-files-paths', 'an own file by its path', /^own-path-/],
   [
-    'own-files-controls',
-    'the command line of the runtime, run by the agent',
-    /^own-command-(?:approve|tokens)/,
-  ],
-  [
     'own-files-folders-in-commands',
     'a command on the folder of own files',
     /^own-command-(?:tar|copy|remove|move|find|xargs|write-into|link)/,

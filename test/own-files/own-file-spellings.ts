@@ -177,12 +177,11 @@ export const spellings: readonly Spelling[] = [
     (_, { ledgerPath }) => `sqlite3 ${ledgerPath} 'delete from entries'`,
   ),
   command('write-into', 'a copy into its folder', (key) => `cp /tmp/ledger.db.key ${dirname(key)}`),
-  command('approve', 'the command line of the runtime', () => 'npx quittance approve cnf_1'),
-  command(
-    'tokens',
-    'a token made by the command line',
-    () => 'cd x && npx --yes quittance@latest tokens create --name me',
-  ),
+  command('bracket', 'a set inside of a set', (key) => `cat ${key.replace('ledger', 'ledge[[.r.]]')}`),
+  command('extglob', 'a pattern of another shell', (key) => `cat ${dirname(key)}/@(ledger).db.key`),
+  command('built', 'a name from a variable and a rest', (key) => `X=led; cat ${dirname(key)}/$X"ger.db.key"`),
+  command('loop', 'in a loop', (key) => `for f in ${key}; do cat $f; done`),
+  command('function', 'in a function', (key) => `f() { cat ${key}; }; f`),
 
   other('list-form', 'a command as a list', 'Bash', (key) => ({ command: ['cat', key] })),
   other('args-form', 'a command with its arguments apart', 'Bash', (key) => ({

@@ -88,7 +88,8 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
       ['Bash', { command: 'find . -name "*.ts"', cwd: agent }],
       ['Bash', { command: 'grep -rn TODO src/deep', cwd: agent }],
       ['Bash', { command: 'rm -rf lib/deep', cwd: agent }],
-      ['Bash', { command: 'npx quittance contracts check contracts.yaml', cwd: agent }],
+      ['Bash', { command: 'for f in lib/*.ts; do wc -l $f; done', cwd: agent }],
+      ['Bash', { command: 'echo $HOME && ls lib/*', cwd: agent }],
       ['Bash', { command: 'git commit -m "Describe quittance approve"', cwd: agent }],
     ];
     const wrong: unknown[] = [];

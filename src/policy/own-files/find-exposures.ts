@@ -2,8 +2,8 @@
 import type { ComposedRules } from '../language/composed-rules.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { foldParts, readPath } from '../sandbox/path-spelling.ts';
-import { locateOwnFile, type OwnFile, type OwnFilesWorld } from './own-file.ts';
-import { readParts, relatePath } from './relate-path.ts';
+import { locateOwnFile, normalizePart, type OwnFile, type OwnFilesWorld } from './own-file.ts';
+import { relatePath } from './relate-path.ts';
 
 export type Exposure = {
   readonly ruleId: string;
@@ -38,7 +38,7 @@ export function findExposures(
 }
 
 const covers = (place: Base, own: ReturnType<typeof locateOwnFile>): boolean =>
-  relatePath(readParts([place.root, ...place.parts], false), own) !== undefined &&
+  relatePath([place.root, ...place.parts].map(normalizePart), own) !== undefined &&
   own.paths.some(({ parts }) => parts.length > place.parts.length);
 
 /** Start of a rule's prefix: as spelled, and with links resolved. */

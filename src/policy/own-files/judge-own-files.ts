@@ -13,15 +13,12 @@ import type { ToolMode } from '../../tool/mode.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { climbs, foldParts, type PathSpelling } from '../sandbox/path-spelling.ts';
-import type { FileUse } from './command-use.ts';
+import type { FileUse } from '../sandbox/programs.ts';
 import { mayNamePaths } from './may-name-paths.ts';
-import { findNamedPaths } from './named-paths.ts';
-import type { NamedPath } from './path-collector.ts';
+import { findNamedPaths, type NamedPath } from './named-paths.ts';
 import type { OwnFile, OwnFilesWorld, LocatedOwnFile } from './own-file.ts';
-import { locateOwnFile } from './own-file.ts';
-import type { Relation } from './relate-path.ts';
-import { readParts, relatePath, relateTail } from './relate-path.ts';
-import { Inodes } from './own-file-inodes.ts';
+import { locateOwnFile, normalizePart } from './own-file.ts';
+import { compilePattern, relatePath, relatePattern, relateTail, type Relation } from './relate-path.ts';
 
 /** The tool of a call, as far as it matters here. */
 export type JudgedTool = {
@@ -40,8 +37,6 @@ type JudgedCall = {
 export type OwnFileBreach =
   /** The call names an own file, or a folder that holds one. */
   | { readonly type: 'inside' | 'contains'; readonly file: OwnFile; readonly named: string }
-  /** The call runs the command line of the runtime. */
-  | { readonly type: 'runs_runtime' }
   | { readonly type: 'too_many_paths' };
 
 /** Runs in steps, because a call may name a thousand paths. Undefined if nothing in the call can be a path. */
@@ -86,7 +81,6 @@ function* judge(
 ): Steps<OwnFileBreach | undefined> {
   const world = { ...fileSystem, realPath: rememberParents(fileSystem) };
   const found = yield* findNamedPaths({ ...call, use: useOfTool(call), holdsOwnName });
-  if (found.runsQuittance) return { type: 'runs_runtime' };
   if (found.tooMany) return { type: 'too_many_paths' };
   const here = world.workingDirectories().flatMap((directory) => readBase(directory) ?? []);
   const bases = [...here];
@@ -116,25 +110,74 @@ function judgeNamed(
   world: OwnFilesWorld,
   inodes: Inodes,
 ): OwnFileBreach | undefined {
+  if (named.type === 'pattern') return judgePattern(named, bases, placed, world);
   const { spelling } = named;
-  if (!named.isTail)
-    for (const base of startsOf(spelling, bases, world)) {
-      const breach = judgePlace(base, spelling.parts, named, placed, world, inodes);
-      if (breach !== undefined) return breach;
-    }
-  if (spelling.root !== undefined && !named.isTail) return undefined;
+  for (const base of startsOf(spelling, bases, world)) {
+    const breach = judgePlace(base, spelling.parts, named, placed, world, inodes);
+    if (breach !== undefined) return breach;
+  }
+  if (spelling.root !== undefined) return undefined;
   // Relative to a directory that only the tool knows.
-  const isAnchored = named.isTail || climbs(spelling.parts);
-  const parts = readParts(
-    foldParts(spelling.parts).filter((part) => part !== '..'),
-    named.inCommand,
-  );
+  const parts = foldParts(spelling.parts)
+    .filter((part) => part !== '..')
+    .map(normalizePart);
   for (const own of placed) {
-    const relation = relateTail(parts, own, isAnchored);
+    const relation = relateTail(parts, own, climbs(spelling.parts));
     if (relation !== undefined && isRefused(relation, own.file, named))
       return { type: relation.type, file: own.file, named: spell(spelling) };
   }
   return undefined;
+}
+
+/** A text with marks, from every folder it may start from. The folder before the first mark is resolved. */
+function judgePattern(
+  named: Extract<NamedPath, { readonly type: 'pattern' }>,
+  bases: readonly Base[],
+  placed: readonly LocatedOwnFile[],
+  world: OwnFilesWorld,
+): OwnFileBreach | undefined {
+  const [, literal = '', rest = ''] = /^((?:[^$`\\{[*?!@+()]*\/)?)(.*)$/s.exec(named.text) ?? [];
+  const root = literal.startsWith('/') ? '/' : literal.startsWith('~/') ? '~' : undefined;
+  const folders = (root === '~' ? literal.slice(1) : literal)
+    .split('/')
+    .filter((part) => part !== '' && part !== '.');
+  const starts = /^~[^/]/.test(named.text)
+    ? [{ root: '/', parts: [] }]
+    : startsOf({ root, parts: [] }, bases, world);
+  for (const start of starts) {
+    const spelled = toText(start.root, foldParts([...start.parts, ...folders]));
+    for (const folder of new Set([spelled, world.realPath(spelled)])) {
+      const normal = folder.split('/').map(normalizePart).join('/');
+      const pattern = compilePattern(/^~[^/]/.test(named.text) ? named.text : rest, normal, named.inCommand);
+      for (const own of pattern === undefined ? [] : placed) {
+        const relation = relatePattern(pattern as NonNullable<typeof pattern>, own);
+        if (relation !== undefined && isRefused(relation, own.file, named))
+          return { type: relation.type, file: own.file, named: named.text };
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Own files by device and inode, looked up only for a path that has several names. */
+class Inodes {
+  readonly #placed: readonly LocatedOwnFile[];
+  readonly #world: OwnFilesWorld;
+  #known: ReadonlyMap<string, OwnFile> | undefined;
+
+  constructor(placed: readonly LocatedOwnFile[], world: OwnFilesWorld) {
+    this.#placed = placed;
+    this.#world = world;
+  }
+
+  find(path: string): OwnFile | undefined {
+    const inode = this.#world.sharedInode(path);
+    if (inode === undefined) return undefined;
+    this.#known ??= new Map(
+      this.#placed.flatMap(({ file }) => this.#world.inodesOf(file).map((each) => [each, file] as const)),
+    );
+    return this.#known.get(inode);
+  }
 }
 
 type Naming = Pick<NamedPath, 'use' | 'isTarget' | 'inCommand'>;
@@ -148,20 +191,14 @@ function judgePlace(
   inodes: Inodes,
 ): OwnFileBreach | undefined {
   const all = [...base.parts, ...parts];
-  const wildcard = all.findIndex((part) => /[*?[]/.test(part));
   const folded = foldParts(all);
   const spelled = toText(base.root, folded);
-  const places = new Set([spelled]);
-  if (wildcard < 0) for (const real of realPlaces(base.root, all, spelled, world)) places.add(real);
-  else {
-    const start = world.realPath(toText(base.root, foldParts(all.slice(0, wildcard))));
-    places.add([start.replace(/\/$/, ''), ...all.slice(wildcard)].join('/'));
-  }
+  const places = new Set([spelled, ...realPlaces(base.root, all, spelled, world)]);
   for (const place of places) {
     const at = readBase(place);
     if (at === undefined) continue;
     if (isProcessMemory(place)) return breachOfMemory(placed, place);
-    const named = readParts([at.root, ...at.parts], naming.inCommand);
+    const named = [at.root, ...at.parts].map(normalizePart);
     for (const own of placed) {
       const relation = relatePath(named, own);
       // Every machine has this package below its root. If nothing else is protected, the rules decide about the root.
@@ -170,7 +207,7 @@ function judgePlace(
         return { type: relation.type, file: own.file, named: spelled };
     }
   }
-  const linked = wildcard < 0 ? inodes.find(spelled) : undefined;
+  const linked = inodes.find(spelled);
   return linked !== undefined && isRefused({ type: 'inside', byPattern: false }, linked, naming)
     ? { type: 'inside', file: linked, named: spelled }
     : undefined;
@@ -212,7 +249,7 @@ function useOfTool({ mode, toolName }: JudgedCall): FileUse {
       toolName,
     );
   if (isLister && mode !== 'local') return 'lists';
-  return mode === 'read' ? 'reads' : 'unknown';
+  return mode === 'read' ? 'reads' : 'writes';
 }
 
 /** Most paths of one call lie in the same few folders, so each folder is looked up once per call. */

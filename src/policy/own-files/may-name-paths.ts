@@ -12,7 +12,7 @@ const mostRoles = 1_000;
 
 /** A separator, a character that normalizes to one, an escape, a pattern or a variable. */
 const separatorLike =
-  /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|(?:^|\s)\.(?:$|\s)|quittance/i;
+  /[/\\~%$*?[\u2024-\u2026\u2044\u2215\u29f5\u29f8\u29f9\ufe30-\ufe6f\uff00-\uffef]|(?:^|\s)\.(?:$|\s)/i;
 
 /** Something like a separator, or a file extension. */
 export const pathLike: RegExp = new RegExp(`${separatorLike.source}|\\.\\w{1,12}\\b`, 'i');

@@ -2,18 +2,32 @@
  * Finds every path that the arguments of a call name, to protect the runtime's own files. It reads all arguments, at
  * every depth, whatever the tool declares: a deny list is only as good as the paths it sees.
  */
+import { readCommandText, type CommandText, type SimpleCommand } from '../../base/command-text.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { argumentRoleOf, type ArgumentRole } from '../sandbox/argument-role.ts';
+import { decodePercent } from '../sandbox/percent-decoding.ts';
 import type { PathSpelling } from '../sandbox/path-spelling.ts';
+import { interpreters, isPlainProgram, readPlain, type FileUse } from '../sandbox/programs.ts';
 import { ResourceReader } from '../sandbox/resource-reader.ts';
-import { changedDirectories, movedPaths, pathsInCommandWord } from './command-paths.ts';
-import { readCommandPieces, readWordList, type ReadCommand } from './command-pieces.ts';
-import { readCommandUse, type FileUse } from './command-use.ts';
-import { expandPathVariables } from './expand-path.ts';
 import { pathLike } from './may-name-paths.ts';
-import { longestPath, PathCollector, type NamedPath, type PathUse } from './path-collector.ts';
+import { hasMarks, withoutMarks } from './relate-path.ts';
+
+export type NamedPath = PathUse &
+  (
+    | { readonly type: 'path'; readonly spelling: PathSpelling }
+    /** It has marks that a shell or a search tool replaces. */
+    | { readonly type: 'pattern'; readonly text: string }
+  );
+
+export type PathUse = {
+  readonly use: FileUse;
+  /** The folder is acted upon, not only used as a starting point. */
+  readonly isTarget: boolean;
+  /** The path is in a command: a shell's wildcards skip hidden names. */
+  readonly inCommand: boolean;
+};
 
 export type NamedPaths = {
   readonly paths: readonly NamedPath[];
@@ -21,7 +35,6 @@ export type NamedPaths = {
   readonly directories: readonly PathSpelling[];
   /** Uses of the directory that a command runs in. */
   readonly workingDirectoryUses: readonly FileUse[];
-  readonly runsQuittance: boolean;
   /** There are more paths than can be checked. */
   readonly tooMany: boolean;
 };
@@ -42,15 +55,19 @@ type Item = {
   readonly depth: number;
 };
 
+const longestPath = 4_096;
+/** A call that names more is denied. */
+const mostCandidates = 1_500;
+const mostDirectories = 16;
 const mostDataTokens = 300;
 const deepestText = 3;
+const deepestCommand = 4;
 /** Splitting a longer text is a step of its own. */
 const longText = 8_192;
-const strength: Readonly<Record<FileUse, number>> = { lists: 0, reads: 1, unknown: 2, changes: 3 };
 
 export function* findNamedPaths(call: NamingCall): Steps<NamedPaths> {
   const finding = new Finding(call.use, call.holdsOwnName);
-  yield* finding.walk(call.input);
+  yield* finding.visitAll([{ value: call.input, key: '', role: 'other', depth: 0 }]);
   const { resources } = call;
   for (const path of resources?.paths ?? []) yield* finding.readDeclared(call.input, path, 'path');
   for (const path of resources?.commands ?? []) yield* finding.readDeclared(call.input, path, 'command');
@@ -60,21 +77,18 @@ export function* findNamedPaths(call: NamingCall): Steps<NamedPaths> {
 class Finding {
   readonly #use: FileUse;
   readonly #holdsOwnName: NamingCall['holdsOwnName'];
-  readonly #found = new PathCollector();
+  readonly #paths = new Map<string, NamedPath>();
   readonly #directories: string[] = [];
   /** Arguments that may name a folder to start from, or a folder to act upon. */
   readonly #folders: string[] = [];
   readonly #workingDirectoryUses: FileUse[] = [];
-  #runsQuittance = false;
+  readonly #read = new Set<string>();
+  #count = 0;
   #hasTargets = false;
 
   constructor(use: FileUse, holdsOwnName: NamingCall['holdsOwnName']) {
     this.#use = use;
     this.#holdsOwnName = holdsOwnName;
-  }
-
-  walk(input: JsonObject): Steps<void> {
-    return this.#visitAll([{ value: input, key: '', role: 'other', depth: 0 }]);
   }
 
   readDeclared(input: JsonObject, dottedPath: string, role: 'path' | 'command'): Steps<void> {
@@ -90,11 +104,11 @@ class Finding {
               ? [(value as JsonObject)[key] ?? null]
               : [],
       );
-    return this.#visitAll(values.map((value) => ({ value, key: keys.at(-1) ?? '', role, depth: 0 })));
+    return this.visitAll(values.map((value) => ({ value, key: keys.at(-1) ?? '', role, depth: 0 })));
   }
 
-  *#visitAll(rest: Item[]): Steps<void> {
-    for (let item = rest.pop(); item !== undefined && !this.#found.isFull; item = rest.pop()) {
+  *visitAll(rest: Item[]): Steps<void> {
+    for (let item = rest.pop(); item !== undefined && this.#count <= mostCandidates; item = rest.pop()) {
       yield* this.#visit(item, rest);
       yield;
     }
@@ -102,21 +116,14 @@ class Finding {
 
   finish(): NamedPaths {
     // Next to other paths or commands, a folder is their starting point. Alone, it is the target of the call.
-    for (const folder of this.#folders)
-      this.#found.add(folder, {
-        use: this.#use,
-        isTarget: !this.#hasTargets,
-        inCommand: false,
-        isTail: false,
-      });
+    for (const folder of this.#folders) this.#add(folder, { ...this.#plain(), isTarget: !this.#hasTargets });
     const directories = new ResourceReader();
-    for (const text of this.#directories) directories.readPath(expandPathVariables(text), true);
+    for (const text of this.#directories) directories.readPath(expandKnown(text), true);
     return {
-      paths: this.#found.paths,
-      directories: [...directories.paths.values()].slice(0, 16),
+      paths: [...this.#paths.values()],
+      directories: [...directories.paths.values()].slice(0, mostDirectories),
       workingDirectoryUses: this.#workingDirectoryUses,
-      runsQuittance: this.#runsQuittance,
-      tooMany: this.#found.isFull,
+      tooMany: this.#count > mostCandidates,
     };
   }
 
@@ -126,22 +133,20 @@ class Finding {
     if (typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
       const list = value as readonly JsonValue[];
-      if (list.length > 1 && list.every((part) => typeof part === 'string'))
-        yield* this.#readList(list, role);
+      // The words of a command, or the components of one path.
+      if (list.length > 1 && list.every((part) => typeof part === 'string')) {
+        if (role === 'command' || role === 'words')
+          yield* this.#readCommand(readCommandText(list.map(quote).join(' ')));
+        if (list.length <= 64) this.#add(list.join('/'), this.#plain());
+      }
       for (const inner of list) rest.push({ ...item, value: inner });
       return;
     }
     for (const [key, inner] of Object.entries(value)) {
-      if (pathLike.test(key)) this.#found.add(key, this.#plain());
+      if (pathLike.test(key)) this.#add(key, this.#plain());
       const own = argumentRoleOf(key);
       rest.push({ value: inner, key, role: own === 'other' ? inherited(role) : own, depth });
     }
-  }
-
-  /** The words of a command, or the components of one path. */
-  *#readList(list: readonly string[], role: ArgumentRole): Steps<void> {
-    if (role === 'command' || role === 'words') yield* this.#readCommand(readWordList(list));
-    if (list.length <= 64) this.#found.add(list.join('/'), this.#plain());
   }
 
   *#readText(text: string, { key, role, depth }: Item, rest: Item[]): Steps<void> {
@@ -151,23 +156,23 @@ class Finding {
         this.#directories.push(text);
         if (!/^(?:cwd|chdir|(?:work|working|current|base)[\W_]*dir(?:ectory)?)$/i.test(key))
           this.#folders.push(text);
-        else this.#found.add(text, { ...this.#plain(), isTarget: false });
+        else this.#add(text, { ...this.#plain(), isTarget: false });
         return;
       case 'path':
         this.#hasTargets = true;
-        this.#found.add(text, this.#plain());
-        if (/\s/.test(text)) for (const token of tokensOf(text)) this.#found.add(token, this.#plain());
+        this.#add(text, this.#plain());
+        if (/\s/.test(text)) for (const token of tokensOf(text)) this.#add(token, this.#plain());
         return;
       case 'command':
       case 'words':
         this.#hasTargets = true;
         if (text.length > longText) yield 'rest';
-        return yield* this.#readCommand(readCommandPieces(text));
+        return yield* this.#readCommand(readCommandText(text));
       case 'url':
-        return this.#found.add(text, this.#plain());
+        return this.#add(text, this.#plain());
       case 'prose':
         if (text.length <= longestPath && !/\s/.test(text.trim()) && pathLike.test(text))
-          this.#found.add(text.trim(), { ...this.#plain(), isTarget: false });
+          this.#add(text.trim(), { ...this.#plain(), isTarget: false });
         return;
       case 'other':
         return yield* this.#readValue(text, depth, rest);
@@ -179,52 +184,161 @@ class Finding {
       const parsed = parseLeniently(text);
       if (parsed !== undefined) rest.push({ value: parsed, key: '', role: 'other', depth: depth + 1 });
     }
-    if (text.length <= longestPath) this.#found.add(text.trim(), this.#plain());
+    if (text.length <= longestPath) this.#add(text.trim(), this.#plain());
     if (!/[\s"'`,;|()<>]/.test(text)) return;
     if (text.length > longText) yield 'rest';
     // A text that starts with a known program is a command, whatever its argument is called.
-    const command = readCommandPieces(text.slice(0, 100_000));
-    const first = command.pieces[0]?.words ?? [];
-    if (first.length > 1 && readCommandUse(first).use !== 'unknown') yield* this.#readCommand(command);
-    else if (command.pieces.some((piece) => readCommandUse(piece.words).runsQuittance))
-      this.#runsQuittance = true;
+    const [, program = ''] = /^\s*([\w.-]+)\s/.exec(text) ?? [];
+    if (isPlainProgram(program) || interpreters.has(program))
+      yield* this.#readCommand(readCommandText(text.slice(0, 100_000)));
     // A long text is data. Only words that look like an own file are followed.
-    const before = this.#found.count;
+    const before = this.#count;
     for (const [index, token] of tokensOf(text).entries())
       if (index < mostDataTokens || this.#holdsOwnName(token)) {
-        this.#found.add(token, { ...this.#plain(), isTarget: false });
+        this.#add(token, { ...this.#plain(), isTarget: false });
         yield;
       }
-    this.#found.count = before;
+    this.#count = before;
   }
 
-  *#readCommand({ pieces, feedsArguments }: ReadCommand): Steps<void> {
-    yield pieces.length > 100 ? 'rest' : undefined;
-    const uses = pieces.map(({ words }) => readCommandUse(words));
-    const strongest = uses.reduce<FileUse>(
-      (most, { use }) => (strength[use] > strength[most] ? use : most),
-      'lists',
-    );
-    for (const [index, { words, writesTo }] of pieces.entries()) {
-      const piece = uses[index];
-      if (piece === undefined) continue;
-      const use = feedsArguments ? strongest : piece.use;
-      this.#runsQuittance ||= piece.runsQuittance;
-      if (piece.actsOnWorkingDirectory) this.#workingDirectoryUses.push(use);
-      const how = { use, isTarget: true, inCommand: true, isTail: false };
-      const changes = { ...how, use: 'changes' } as const;
-      for (const path of words.flatMap(pathsInCommandWord)) this.#found.add(path, how);
-      for (const path of writesTo.flatMap(pathsInCommandWord)) this.#found.add(path, changes);
-      for (const path of movedPaths(words)) this.#found.add(path, changes);
-      for (const directory of changedDirectories(words)) this.#directories.push(directory);
+  /** Reads the words of every command, also of a text that is not readable. */
+  *#readCommand(text: CommandText): Steps<void> {
+    const commands = flattenCommands(text.commands);
+    yield commands.length > 100 ? 'rest' : undefined;
+    const programs = commands.map(({ words }) => words.map((word) => word.text));
+    // The output of one command may become the arguments of another: `xargs rm`.
+    const feeds = programs.some(([program = '']) => interpreters.has(program) || program === 'eval');
+    for (const [index, { files }] of commands.entries()) {
+      const words = programs[index] ?? [];
+      const plain = readPlain(words);
+      const use = feeds ? 'changes' : (plain?.use ?? useOfOpaque(words));
+      if (plain?.actsHere ?? actsHere(words)) this.#workingDirectoryUses.push(use);
+      const how = { use, isTarget: true, inCommand: true };
+      for (const word of feeds ? words : (plain?.words ?? words))
+        for (const path of pathsInWord(word)) this.#add(path, how);
+      for (const { word, written } of files)
+        for (const path of pathsInWord(word.text))
+          this.#add(path, written ? { ...how, use: 'changes' } : how);
+      for (const path of movedPaths(words)) this.#add(path, { ...how, use: 'changes' });
+      this.#directories.push(...changedDirectories(words));
       yield;
     }
   }
 
+  #add(text: string, how: PathUse): void {
+    const key = `${how.use} ${how.isTarget} ${how.inCommand} `;
+    if (
+      text === '' ||
+      text.length > longestPath ||
+      this.#count > mostCandidates ||
+      this.#read.has(key + text)
+    )
+      return;
+    this.#read.add(key + text);
+    this.#count++;
+    const expanded = expandKnown(text);
+    // Outside of commands, quotes and nothing but marks are data: JSON, a template.
+    if (hasMarks(expanded) && (how.inCommand || /^[^"'<>\s]*\w[^"'<>\s]*$/.test(withoutMarks(expanded))))
+      this.#paths.set(`${key}pattern ${text}`, { ...how, type: 'pattern', text: expanded });
+    const reader = new ResourceReader();
+    reader.readPath(expanded, true);
+    // Any scheme may come before a path: `sqlite:x`, `jar:file:x`.
+    const bare = expanded.replace(/^(?:[a-z][a-z0-9+.-]+:)+(?:\/\/(?=\/))?/i, '');
+    if (bare !== expanded && bare !== '') reader.readPath(bare.split(/[?#!]/, 1)[0] ?? '', true);
+    // An allow list cannot read `/proc/self/fd/3`, a file stream or `~`. They still lead to a file.
+    const direct = [expanded.trim(), decodePercent(expanded).trim()]
+      .filter((one) => !one.includes('\0'))
+      .map(spell);
+    for (const spelling of [...reader.paths.values(), ...direct])
+      this.#paths.set(`${key}${spelling.root ?? ''} ${spelling.parts.join('/')}`, {
+        ...how,
+        type: 'path',
+        spelling,
+      });
+  }
+
   #plain(): PathUse {
-    return { use: this.#use, isTarget: true, inCommand: false, isTail: false };
+    return { use: this.#use, isTarget: true, inCommand: false };
   }
 }
+
+function spell(text: string): PathSpelling {
+  const root = text.startsWith('/') ? '/' : /^~(?=$|[/\\])/.test(text) ? '~' : undefined;
+  const parts = (root === '~' ? text.slice(1) : text).split('/');
+  return { root, parts: parts.filter((part) => part !== '' && part !== '.') };
+}
+
+/** Replaces variables whose value is known. */
+const expandKnown = (text: string): string =>
+  text
+    .replace(/^(?:\$HOME|\$\{HOME\}|%USERPROFILE%|\$env:(?:HOME|USERPROFILE))(?=$|[/\\])/i, '~')
+    .replace(/^(?:\$PWD|\$\{PWD\}|%CD%|~\+)(?=$|[/\\])/i, '.');
+
+/** The commands, and those in the words of opaque ones: `sh -c "cat x"`. */
+function flattenCommands(commands: readonly SimpleCommand[], depth = 0): readonly SimpleCommand[] {
+  return commands.flatMap((command) => {
+    if (depth >= deepestCommand || readPlain(command.words.map(({ text }) => text)) !== undefined)
+      return [command];
+    const inner = command.words.filter(({ text }) => /[\s;&|<>()`$]/.test(text));
+    return [
+      command,
+      ...inner.flatMap(({ text }) => flattenCommands(readCommandText(text).commands, depth + 1)),
+    ];
+  });
+}
+
+/** One word of a list, so that a shell would read it as it is. */
+const quote = (word: string): string => `'${word.replaceAll("'", `'"'"'`)}'`;
+
+/** The texts in a word that may be a path: the word, and its parts as in `--file=x`, `if=x`, `-fx`, `host:x`, `@x`. */
+function pathsInWord(word: string): readonly string[] {
+  if (word === '' || word.length > longestPath) return [];
+  const pieces = word.split(/[=:,@]/);
+  const glued = /^-\w(.+)$/s.exec(word)?.[1];
+  return [
+    word,
+    ...(pieces.length > 1 ? pieces.filter((piece) => piece !== '') : []),
+    ...(glued === undefined ? [] : [glued]),
+  ];
+}
+
+/** An opaque command may write what it names. A few remove or move it, folders included. */
+const useOfOpaque = (words: readonly string[]): FileUse =>
+  words.some((word) =>
+    /(?:^|\/)(?:rm|rmdir|mv|shred|unlink|truncate|chmod|chown|dd|wipe|-delete|del|clean)$/.test(word),
+  )
+    ? 'changes'
+    : 'writes';
+
+/** Programs that search or clean their working directory. */
+const actsHere = ([program = '', ...rest]: readonly string[]): boolean =>
+  /^(?:find|fd|rg|ag|ack)$/.test(program) ||
+  (program === 'git' && /^(?:clean|stash|add)$/.test(rest.find((word) => !word.startsWith('-')) ?? '')) ||
+  (/^[ef]?grep$/.test(program) &&
+    rest.some((word) => /^-[a-z]*r|^--(?:dereference-)?recursive$/i.test(word)));
+
+/** `cp contracts.yaml folder` makes `folder/contracts.yaml`. */
+function movedPaths(words: readonly string[]): readonly string[] {
+  const program = words.findIndex((word) => /(?:^|\/)(?:cp|mv|install|ln|rsync|scp)$/.test(word));
+  if (program < 0) return [];
+  const operands = words.slice(program + 1).filter((word) => !word.startsWith('-'));
+  const option = words.findIndex((word) => word === '-t' || word === '--target-directory');
+  const glued = words.find((word) => /^(?:--target-directory=|-t.)/.test(word));
+  const target =
+    option >= 0 ? words[option + 1] : (glued?.replace(/^(?:--target-directory=|-t)/, '') ?? operands.at(-1));
+  return operands.flatMap((operand) => {
+    const name = operand.split('/').findLast((part) => part !== '');
+    return name === undefined || target === undefined || operand === target ? [] : [`${target}/${name}`];
+  });
+}
+
+/** The directories that `cd`, `-C` and similar words name. */
+const changedDirectories = (words: readonly string[]): readonly string[] =>
+  words.flatMap((word, index) => {
+    const changes = /^(?:cd|chdir|pushd|-C|--directory|--cwd|--prefix|--work-tree|-D|--chdir)$/.test(word);
+    const glued = /^(?:-C|--(?:directory|cwd|prefix|work-tree|chdir)=)(.+)$/s.exec(word)?.[1];
+    return [changes ? words[index + 1] : undefined, glued].filter((each) => each !== undefined);
+  });
 
 /** `{command: {program: 'rm', rest: ['x']}}`: members of a command are part of it. */
 const inherited = (role: ArgumentRole): ArgumentRole =>

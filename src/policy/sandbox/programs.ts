@@ -7,8 +7,15 @@
  * that the row does not list. Its words do not show what it does, so a rule must name all of them.
  */
 
-/** What a command does with the files it names. `unknown`: it may do anything. */
-export type FileUse = 'lists' | 'reads' | 'changes' | 'unknown';
+/**
+ * What a command does with the files and folders it names:
+ *
+ * - `lists`: shows names and metadata, never contents;
+ * - `reads`: shows or compares contents;
+ * - `writes`: may write files;
+ * - `changes`: also removes, moves or alters folders with everything in them.
+ */
+export type FileUse = 'lists' | 'reads' | 'writes' | 'changes';
 
 export type PlainCommand = {
   readonly use: FileUse;
@@ -21,7 +28,7 @@ export type PlainCommand = {
 };
 
 type Row = {
-  readonly use: FileUse;
+  readonly use: FileUse | ((options: readonly string[], operands: readonly string[]) => FileUse);
   /** The options it may have. Absent: any. */
   readonly options?: RegExp;
   /** Options whose value names nothing: a pattern, a message, a number. Without `=` the value is the next word. */
@@ -75,7 +82,7 @@ function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
   const skipped = row.data === 'all' ? operands.length : row.data === 'first' && !hasPattern ? 1 : 0;
   if (row.first !== undefined && !hasPattern && !row.first(operands[0] ?? '')) return undefined;
   return {
-    use: row.use,
+    use: typeof row.use === 'function' ? row.use(options, operands) : row.use,
     words: [...named, ...operands.slice(skipped)],
     hosts: row.hosts === true ? operands : [],
     actsHere: row.actsHere?.(options, operands) === true,
@@ -160,7 +167,7 @@ const programs: Readonly<Record<string, Row>> = {
   file: { use: 'reads', options: options('-[bihLkn]+|--(?:mime-type|mime|brief)') },
   // With two operands it writes the second.
   uniq: {
-    use: 'changes',
+    use: (_, operands) => (operands.length > 1 ? 'writes' : 'reads'),
     options: options(String.raw`-[cdDiuz]+|-[fsw]\d+|--(?:count|repeated|unique|ignore-case)`),
   },
   sort: {
@@ -197,14 +204,15 @@ const programs: Readonly<Record<string, Row>> = {
     actsHere: () => true,
   },
   sed: {
-    use: 'changes',
+    use: (given) => (given.some((option) => /^-i|^--in/.test(option)) ? 'writes' : 'reads'),
     options: options('-[nErsuz]+|-i|--(?:quiet|silent|regexp-extended|in-place)'),
     data: 'first',
     first: isPlainSed,
   },
-  ...rows('mkdir touch rm rmdir cp mv ln tee chmod truncate unlink', { use: 'changes' }),
+  ...rows('mkdir touch cp ln tee', { use: 'writes' }),
+  ...rows('rm rmdir mv chmod truncate unlink', { use: 'changes' }),
   curl: {
-    use: 'changes',
+    use: 'writes',
     options: options(
       '-[vsSfIi]+|-[XHdmo]|--(?:verbose|silent|show-error|fail|head|include|request|header|data|json|max-time|output)',
     ),
@@ -252,7 +260,7 @@ const programs: Readonly<Record<string, Row>> = {
         ),
         dataOptions: /^-[aqvs]*m$|^--message(?:=|$)/,
       }),
-      switch: git({ options: options('-c|--create|--detach|-'), use: 'unknown' }),
+      switch: git({ options: options('-c|--create|--detach|-'), use: 'writes' }),
       fetch: git({
         options: options('-[apqtv]+|--(?:all|prune|tags|quiet|verbose|depth=\\d+)'),
         first: isName,

@@ -33,8 +33,6 @@ const stopFor = (live: AcceptedCall, breach: OwnFileBreach | undefined): Stop | 
 
 function describe(live: AcceptedCall, breach: OwnFileBreach): string {
   switch (breach.type) {
-    case 'runs_runtime':
-      return 'The command would use the controls of the runtime that checks these calls. Calls may not do that.';
     case 'too_many_paths':
       return 'The call names more paths than can be checked. Name fewer of them in one call.';
     case 'inside':
