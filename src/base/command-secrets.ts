@@ -1,6 +1,6 @@
 /** Secrets in command lines and lists of arguments: `-u user:password`, `-pSECRET`, `--password x`, `X_TOKEN=x`. */
 import { commandOptions, type CommandOptions } from './command-options.ts';
-import { readCommand } from './command-words.ts';
+import { readSimpleCommand } from './command-text.ts';
 import type { JsonValue } from './json.ts';
 import { createNameCheck } from './secret-names.ts';
 import type { CharacterSpan } from './secret-pattern.ts';
@@ -31,7 +31,10 @@ export function secretsInCommand(text: string, isCommand: boolean, depth = 0): C
       if (match === null) break;
       at = match.index;
     }
-    const { words, end } = readCommand(text, at, !isCommand);
+    const {
+      command: { words },
+      end,
+    } = readSimpleCommand(text, at, { prose: !isCommand });
     const texts = words.map((word) => word.text);
     for (const { index, start, end: partEnd } of secretParts(texts, texts, isKnownName)) {
       const word = words[index];
