@@ -12,4 +12,4 @@ export { checkSandbox } from './sandbox/check-sandbox.ts';
 export type { SandboxCheck } from './sandbox/check-sandbox.ts';
 export type { SandboxRun, SandboxStop } from './sandbox/bubblewrap.ts';
 export type { HostRule, SandboxCover, SandboxLimits, SandboxPlan } from './sandbox/plan.ts';
-export { isSandboxed } from './tool/sandboxed.ts';
+export { isSandboxedTool } from './tool/sandboxed-tool.ts';

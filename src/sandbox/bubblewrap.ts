@@ -12,7 +12,8 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { QuittanceError } from '../base/error.ts';
-import { homeFolder, inodeOf, programFolder, scratchFolder, type SandboxPlan } from './plan.ts';
+import { homeFolder, inodeOf, programFolder, scratchFolder } from './plan.ts';
+import type { SandboxCover, SandboxPlan } from './plan.ts';
 import { createProxy, type Proxy } from './proxy.ts';
 import { createSeccompFilter } from './seccomp-filter.ts';
 
@@ -105,37 +106,40 @@ export function toBubblewrapArguments(
     // Outer folders first. A stable sort keeps the order of equal depths.
   ].sort((left, right) => depthOf(left) - depthOf(right));
   const needsNode = withFileProgram || plan.hosts.length > 0;
-  return [
-    ...['--unshare-all', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'],
-    ...['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
-    ...['--die-with-parent', '--new-session'],
-    '--clearenv',
-    ...Object.entries(environment).flatMap(([name, value]) => ['--setenv', name, value]),
+  const options: readonly (readonly string[])[] = [
+    ['--unshare-all', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'],
+    ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
+    ['--die-with-parent', '--new-session'],
+    ['--clearenv'],
+    ...Object.entries(environment).map(([name, value]) => ['--setenv', name, value]),
     // Read-only, because root of the host owns /proc/sys, and may be the user who runs this.
-    ...['--proc', '/proc', '--remount-ro', '/proc'],
-    ...['--dev', '/dev', '--size', scratchBytes, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ...['--perms', '1777', '--size', scratchBytes, '--tmpfs', scratchFolder, '--dir', homeFolder],
-    ...systemTexts.flatMap(([path], index) => ['--ro-bind-data', String(firstFileAt + index), path]),
-    ...binds.flat(),
-    ...plan.links.flatMap(({ path, target }) => ['--symlink', target, path]),
-    ...plan.covers.flatMap(({ kind, path }) => {
-      switch (kind) {
-        case 'hidden_folder':
-          return ['--perms', '0555', '--tmpfs', path, '--remount-ro', path];
-        case 'hidden_file':
-          return ['--ro-bind', '/dev/null', path];
-        case 'read_only':
-          return ['--ro-bind', path, path];
-        case 'pinned':
-          return ['--bind', path, path];
-      }
-    }),
-    ...(needsNode ? ['--ro-bind', node, nodeInside] : []),
-    ...(withFileProgram ? ['--ro-bind', programFile('sandbox-files'), insideOf('files')] : []),
-    ...(plan.hosts.length > 0 ? ['--ro-bind', programFile('sandbox-relay'), insideOf('relay')] : []),
-    ...['--remount-ro', '/', '--chdir', plan.workingDirectory],
-    ...['--seccomp', String(filterAt), '--json-status-fd', String(statusAt)],
+    ['--proc', '/proc', '--remount-ro', '/proc'],
+    ['--dev', '/dev', '--size', scratchBytes, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ['--perms', '1777', '--size', scratchBytes, '--tmpfs', scratchFolder, '--dir', homeFolder],
+    ...systemTexts.map(([path], index) => ['--ro-bind-data', String(firstFileAt + index), path]),
+    ...binds,
+    ...plan.links.map(({ path, target }) => ['--symlink', target, path]),
+    ...plan.covers.map(toCoverOptions),
+    needsNode ? ['--ro-bind', node, nodeInside] : [],
+    withFileProgram ? ['--ro-bind', programFile('sandbox-files'), insideOf('files')] : [],
+    plan.hosts.length > 0 ? ['--ro-bind', programFile('sandbox-relay'), insideOf('relay')] : [],
+    ['--remount-ro', '/', '--chdir', plan.workingDirectory],
+    ['--seccomp', String(filterAt), '--json-status-fd', String(statusAt)],
   ];
+  return options.flat();
+}
+
+function toCoverOptions({ kind, path }: SandboxCover): readonly string[] {
+  switch (kind) {
+    case 'hidden_folder':
+      return ['--perms', '0555', '--tmpfs', path, '--remount-ro', path];
+    case 'hidden_file':
+      return ['--ro-bind', '/dev/null', path];
+    case 'read_only':
+      return ['--ro-bind', path, path];
+    case 'pinned':
+      return ['--bind', path, path];
+  }
 }
 
 const depthOf = (bind: readonly string[]): number => (bind[2] ?? '').split('/').length;

@@ -13,7 +13,7 @@ import { createOwnFiles, type ProtectedFiles } from '../runtime/files/own-files.
 import { defineTool, type Tool } from '../tool/define-tool.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import { jsonSchema } from '../tool/schema.ts';
-import { markSandboxed } from '../tool/sandboxed.ts';
+import { markSandboxed } from '../tool/sandboxed-tool.ts';
 import type { SuccessVerdict } from '../tool/success-check.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import {

@@ -104,12 +104,13 @@ function decode(bytes: Buffer, path: string): string {
   return text;
 }
 
-/** What the host sent: it is the only writer of this program's input. */
-const request = JSON.parse(readFileSync(0, 'utf8')) as FileRequest;
-let result: FileAnswer;
-try {
-  result = { ok: true, output: answer(request) };
-} catch (error) {
-  result = { ok: false, error: error instanceof Error ? error.message : String(error) };
+function answerAll(text: string): FileAnswer {
+  try {
+    // The host is the only writer of this program's input.
+    return { ok: true, output: answer(JSON.parse(text) as FileRequest) };
+  } catch (error) {
+    return { ok: false, error: error instanceof Error ? error.message : String(error) };
+  }
 }
-process.stdout.write(JSON.stringify(result));
+
+process.stdout.write(JSON.stringify(answerAll(readFileSync(0, 'utf8'))));

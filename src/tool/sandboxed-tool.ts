@@ -22,4 +22,4 @@ export function markSandboxed<Marked extends AnyTool>(tool: Marked, mark: Sandbo
 export const sandboxMarkOf = (tool: AnyTool): SandboxMark | undefined => marks.get(tool.run);
 
 /** Does the body of this tool run in the sandboxed executor? */
-export const isSandboxed = (tool: AnyTool): boolean => marks.has(tool.run);
+export const isSandboxedTool = (tool: AnyTool): boolean => marks.has(tool.run);
