@@ -98,10 +98,11 @@ const graceMs = 10_000;
 export function createSandbox(options: SandboxOptions): Sandbox {
   checkKeys('createSandbox', options, ['contracts', 'ledger', 'protectedFiles', 'readOnly', 'env', 'limits']);
   const { contracts, ledger, protectedFiles, readOnly = [], env = {} } = options;
-  if (typeof contracts !== 'object' || typeof ledger !== 'object' || ledger === null)
+  // A program without types may forget one, or to await it.
+  if ((contracts as Contracts | undefined)?.policy === undefined || typeof (ledger as unknown) !== 'object')
     throw new QuittanceError(
       'config.invalid',
-      'createSandbox needs { contracts, ledger }: the rules that configure it, and the ledger whose files it hides.',
+      'createSandbox needs { contracts, ledger }: the loaded rules that configure it, and the ledger whose files it hides.',
     );
   const limits = readLimits(options.limits);
   const ownFiles = createOwnFiles(ledger, contracts, protectedFiles, () => undefined);
