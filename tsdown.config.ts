@@ -72,6 +72,9 @@ export default defineConfig([
       'document-thread': 'src/contracts/document-thread.ts',
       'contract-thread': 'src/http/contract-thread.ts',
       'export-thread': 'src/http/export-thread.ts',
+      // These run inside a sandbox, each as a single file.
+      'sandbox-files': 'src/sandbox/sandbox-files.ts',
+      'sandbox-relay': 'src/sandbox/sandbox-relay.ts',
     },
     format: 'esm',
     platform: 'node',

@@ -10,6 +10,7 @@ const baseOf = (path: string): string => basename(path).replace(/\.tsx?$/, '');
 /** Files that are not named after an export, and why. */
 const otherwiseNamed: Readonly<Record<string, string>> = {
   'src/cli/main.ts': 'the program: it exports nothing',
+  'src/sandbox/sandbox-relay.ts': 'a program that runs inside the sandbox: it exports nothing',
   'console/src/main.tsx': 'the program: it exports nothing',
   'console/src/api/client.ts': 'the requests of the console: get, send and their addresses',
   'src/ledger/own-entry.ts': 'the three kinds of entries that the ledger writes itself',

@@ -53,6 +53,8 @@ export const layers: readonly (readonly string[])[] = [
   ['store'],
   ['contracts'],
   ['outbound'],
+  // Runs tools in the kernel's own sandbox.
+  ['sandbox'],
   ['telemetry'],
   // Shared by all adapters, then one room for each framework. Some build on another.
   ['adapters/answer'],
@@ -85,9 +87,9 @@ const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
  * The folders that may read the global `process`. Contracts read its environment for their rules, and test
- * helpers check whether recording is allowed.
+ * helpers check whether recording is allowed. The sandbox filters the environment and shows the running Node inside.
  */
-const readsProcess = new Set(['cli', 'contracts', 'store', 'testing']);
+const readsProcess = new Set(['cli', 'contracts', 'sandbox', 'store', 'testing']);
 
 const bannedLines: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],

@@ -8,6 +8,7 @@ import { isDamaged } from '../../store/sqlite/database.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { defaultLedger } from '../find-ledger.ts';
+import { checkExecutor } from '../doctor/check-executor.ts';
 import { checkFiles } from '../doctor/check-files.ts';
 import { checkAnchor, checkLedger } from '../doctor/check-ledger.ts';
 import { checkPostgres } from '../doctor/check-postgres.ts';
@@ -22,7 +23,7 @@ export const doctorCommand: CliCommand = {
   name: 'doctor',
   summary: 'Check the set-up, and say what to do about each problem',
   about: [
-    'Checks versions, settings, permissions, disk, log, seal key, clock and owners. Checks held and unresolved calls, the identity provider, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
+    'Checks versions, the sandboxed executor, settings, permissions, disk, log, seal key, clock and owners. Checks held and unresolved calls, the identity provider, and the settings of PostgreSQL. Changes nothing. Run it as the user of the service, with the same environment.',
     'Exit code 1: a problem was found; with --strict, also for a warning.',
   ],
   options: {
@@ -41,7 +42,7 @@ export const doctorCommand: CliCommand = {
     ['quittance doctor --config /etc/quittance/quittance.yaml', 'the set-up of a service'],
   ],
   async run(given, context) {
-    const counts = { ok: 0, warning: 0, problem: 0 };
+    const counts = { ok: 0, note: 0, warning: 0, problem: 0 };
     for await (const finding of findAll(given, context)) {
       counts[finding.level]++;
       if (given.has('json')) await context.out.print(safeJson({ type: 'finding', ...finding }));
@@ -83,6 +84,7 @@ async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding>
     return;
   }
   yield* checkVersions(version, address.kind);
+  yield* checkExecutor();
   yield* findings;
   const sealKeyFile = (given ?? typed).text('seal-key-file');
   if (address.kind === 'sqlite') {
@@ -169,8 +171,10 @@ function remedyOf(error: unknown, otherwise: string): string {
   return otherwise;
 }
 
+const styles = { ok: 'green', note: 'cyan', warning: 'yellow', problem: 'red' } as const;
+
 async function print(finding: Finding, { out }: Context): Promise<void> {
-  const style = finding.level === 'problem' ? 'red' : finding.level === 'warning' ? 'yellow' : 'green';
+  const style = styles[finding.level];
   await out.print(`${out.paint(['bold', style], finding.level)}  ${finding.check}`);
   for (const line of wrap(terminalText(finding.message), out.textWidth - 2)) await out.print(`  ${line}`);
   if (finding.level !== 'ok')

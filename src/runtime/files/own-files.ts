@@ -32,7 +32,7 @@ export type OwnFiles = {
 };
 
 export function createOwnFiles(
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'ownFiles'>,
   contracts: Contracts | undefined,
   given: ProtectedFiles | undefined,
   tell: OnTrouble,

@@ -1,0 +1,514 @@
+/**
+ * What a sandboxed command sees, from the contract's sandbox rules and the runtime's own files. The plan is data: the
+ * engine turns it into mounts, and tests read it.
+ *
+ * 1. The rules of one tool are combined. A folder is writable if every rule with `within` allows it. A path is hidden if
+ *    one rule excludes it. A host may be contacted if every rule with `domains` allows it.
+ * 2. Only listed folders exist inside. The plan never starts from the whole disk.
+ * 3. Own files are never visible, and contract files are never writable, also inside `within`.
+ * 4. No folder above such a mount can be renamed. A renamed folder would leave room for a forged one at the old name.
+ * 5. A plan that cannot keep these rules is refused with the remedy. The plan is made again for every call, because
+ *    rules and files change.
+ */
+import { lstatSync, mkdirSync, readdirSync, readlinkSync, statSync, type Stats } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
+import { QuittanceError } from '../base/error.ts';
+import { quote } from '../base/nearest.ts';
+import type { Contracts } from '../policy/judge/contracts.ts';
+import { createRuleIndex } from '../policy/language/rule-index.ts';
+import type { SandboxRule } from '../policy/language/ruleset.ts';
+import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
+import { realPath } from '../runtime/files/real-path.ts';
+
+/** What the calls of one tool see, and how much they may use. */
+export type SandboxPlan = {
+  readonly toolName: string;
+  /** The rules that configure it. */
+  readonly ruleIds: readonly string[];
+  /** The folder in which commands start. */
+  readonly workingDirectory: string;
+  /** Folders of the host that commands may change, outermost first. */
+  readonly writable: readonly string[];
+  /** Folders of the host that commands may read: those of the system, and the given ones. */
+  readonly readOnly: readonly string[];
+  /** Links of the system that lead into those folders, such as `/bin`. */
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+  /** Changes inside the folders above, in the order in which they are made: outer before inner. */
+  readonly covers: readonly SandboxCover[];
+  /**
+   * Excluded paths that do not exist, or are links, when the call starts. The kernel cannot cover them. A call that
+   * leaves one of them changed fails.
+   */
+  readonly watched: readonly { readonly path: string; readonly inode: string | undefined }[];
+  /** Host patterns: one entry for each rule with domains. Empty: no network. */
+  readonly hosts: readonly HostRule[];
+  /** The whole environment of a command. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limits: SandboxLimits;
+};
+
+/**
+ * - `hidden_folder`: an empty folder that cannot be written;
+ * - `hidden_file`: a file that cannot be opened;
+ * - `read_only`: as on the host, but it cannot be written;
+ * - `pinned`: as on the host, but the folder cannot be renamed or removed.
+ */
+export type SandboxCover = {
+  readonly kind: 'hidden_folder' | 'hidden_file' | 'read_only' | 'pinned';
+  readonly path: string;
+};
+
+export type HostRule = {
+  readonly ruleId: string;
+  readonly allowed: readonly string[];
+  readonly denied: readonly string[];
+};
+
+/** How much a call may use. See the page of the executor for what each of them bounds exactly. */
+export type SandboxLimits = {
+  readonly timeoutMs: number;
+  /** Resident memory of all processes of a call together. */
+  readonly memoryMb: number;
+  /** Processes of a call at a time. */
+  readonly processes: number;
+  /** Size of one file that a call writes. */
+  readonly fileMb: number;
+  /** Size of the private `/tmp`, which also holds the home folder, and of `/dev/shm`. */
+  readonly scratchMb: number;
+  /** Kept bytes of each output stream. */
+  readonly outputBytes: number;
+};
+
+export const defaultLimits: SandboxLimits = {
+  timeoutMs: 120_000,
+  memoryMb: 2_048,
+  processes: 1_024,
+  fileMb: 1_024,
+  scratchMb: 256,
+  outputBytes: 262_144,
+};
+
+export type PlanInput = {
+  readonly toolName: string;
+  readonly contracts: Contracts;
+  readonly ownFiles: readonly OwnFile[];
+  /** More folders that commands may read, such as a toolchain in a home folder. */
+  readonly readOnly: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** The environment of the host, of which a few names are passed on. */
+  readonly hostEnvironment: Readonly<Record<string, string | undefined>>;
+  readonly homeDirectory: string;
+  readonly limits: SandboxLimits;
+};
+
+export function planSandbox(input: PlanInput): SandboxPlan {
+  const { toolName, contracts, ownFiles, limits } = input;
+  const rules = findRules(toolName, contracts);
+  const place = createPlacer(contracts.workflowHost.workingDirectory, input.homeDirectory);
+  const excluded = rules.flatMap((rule) => rule.notWithin.flatMap(place));
+  const writable = findWritable(toolName, rules, place, excluded);
+  const { folders: system, links } = findSystemFolders();
+  const given = input.readOnly.map((path) => checkReadOnly(path, ownFiles, writable));
+  const readOnly = [...system, ...given];
+  const visible = [...writable, ...readOnly];
+
+  for (const file of ownFiles) checkOwnFile(file, writable, system);
+  const covers = new Map<string, SandboxCover>();
+  const watched = new Map<string, string | undefined>();
+  for (const path of excluded) cover(path, visible, covers, watched);
+  for (const file of ownFiles)
+    if (file.access === 'read_only') {
+      const path = realPath(file.path);
+      if (isInsideOne(writable, path) && exists(path) && !covers.has(path))
+        covers.set(path, { kind: 'read_only', path });
+    } else if (file.kind === 'ledger') {
+      const folder = folderToHide(file, writable);
+      if (folder !== undefined) covers.set(folder, { kind: 'hidden_folder', path: folder });
+    } else cover(file.path, visible, covers, watched);
+
+  const start = contracts.workflowHost.workingDirectory;
+  return {
+    toolName,
+    ruleIds: rules.map(({ id }) => id),
+    workingDirectory:
+      start !== undefined && isInsideOne(writable, realPath(resolve(start)))
+        ? realPath(resolve(start))
+        : (writable[0] ?? scratchFolder),
+    writable,
+    readOnly,
+    links: [...links, ...linkToStart(start, visible)],
+    covers: orderCovers([...covers.values()], writable),
+    watched: [...watched]
+      .filter(([path]) => ![...covers.values()].some((each) => hides(each) && isInside(each.path, path)))
+      .map(([path, inode]) => ({ path, inode })),
+    hosts: rules.flatMap(({ id, allowedDomains, deniedDomains }) =>
+      allowedDomains === undefined ? [] : [{ ruleId: id, allowed: allowedDomains, denied: deniedDomains }],
+    ),
+    environment: makeEnvironment(input, given),
+    limits,
+  };
+}
+
+/** A plan with the system only, to find out whether the engine works here. */
+export function planTrial(): SandboxPlan {
+  const { folders, links } = findSystemFolders();
+  return {
+    toolName: 'trial',
+    ruleIds: [],
+    workingDirectory: scratchFolder,
+    writable: [],
+    readOnly: folders,
+    links,
+    covers: [],
+    watched: [],
+    hosts: [],
+    environment: { PATH: '/usr/bin:/bin' },
+    limits: { ...defaultLimits, timeoutMs: 10_000 },
+  };
+}
+
+/** The declared folder under the name that people and models know, if that leads through a link. */
+function linkToStart(start: string | undefined, visible: readonly string[]): SandboxPlan['links'] {
+  if (start === undefined) return [];
+  const [path, target] = [resolve(start), realPath(resolve(start))];
+  return path === target || !isInsideOne(visible, target) || isInsideOne(visible, path)
+    ? []
+    : [{ path, target }];
+}
+
+/** The private folder of a call, and its home. Both are empty when a call starts and gone when it ends. */
+export const scratchFolder = '/tmp';
+export const homeFolder = '/tmp/home';
+
+/** Does the plan show this file or folder, or something in it? */
+export function planShows(plan: SandboxPlan, absolutePath: string): boolean {
+  const path = realPath(resolve(absolutePath));
+  const hidden = plan.covers.filter(hides);
+  if (hidden.some((each) => isInside(each.path, path))) return false;
+  return [...plan.writable, ...plan.readOnly].some((root) => isInside(root, path) || isInside(path, root));
+}
+
+const hides = ({ kind }: SandboxCover): boolean => kind === 'hidden_folder' || kind === 'hidden_file';
+
+/** The enforced sandbox rules of a tool, and their ids. Throws if there is none: nothing would say what is allowed. */
+function findRules(toolName: string, { policy }: Contracts): readonly SandboxRule[] {
+  const all = policy.composed.rules.flatMap(({ rule, mode, candidate }) =>
+    rule.type === 'sandbox' && !candidate ? [{ tools: rule.tools, entry: { rule, mode } }] : [],
+  );
+  const found = createRuleIndex(all)(toolName);
+  const enforced = found.filter(({ mode }) => mode === 'enforce').map(({ rule }) => rule);
+  if (enforced.length > 0) return enforced;
+  throw new QuittanceError(
+    'config.invalid',
+    found.length > 0
+      ? `The sandbox rules for the tool ${quote(toolName)} only observe: ${found.map(({ rule }) => rule.id).join(', ')}. The executor needs one with mode: enforce.`
+      : `No sandbox rule applies to the tool ${quote(toolName)}, so the executor does not know what it may use. Add one to the contract: {id: ${toolName}-here, type: sandbox, tools: [${toolName}], within: ['.'], message: Stay in the project.}`,
+  );
+}
+
+type Place = (text: string) => readonly string[];
+
+/** A path of a rule as the kernel knows it: as written, and with its links resolved. */
+function createPlacer(workingDirectory: string | undefined, homeDirectory: string): Place {
+  return (text) => {
+    const written = text.trim();
+    if (
+      written !== '~' &&
+      !written.startsWith('~/') &&
+      !written.startsWith('/') &&
+      workingDirectory === undefined
+    )
+      throw new QuittanceError(
+        'config.invalid',
+        `The sandbox rule names ${quote(text)}, which is relative. Pass workingDirectory to the function that reads the contract.`,
+      );
+    const home = written === '~' || written.startsWith('~/') ? `.${written.slice(1)}` : written;
+    const path = resolve(home === written ? (workingDirectory ?? '/') : homeDirectory, home);
+    return [...new Set([path, realPath(path)])];
+  };
+}
+
+/** The folders that every rule with `within` allows, with links resolved and without those inside another one. */
+function findWritable(
+  toolName: string,
+  rules: readonly SandboxRule[],
+  place: Place,
+  excluded: readonly string[],
+): readonly string[] {
+  const lists = rules.flatMap(({ within }) =>
+    within === undefined ? [] : [within.flatMap(place).map((path) => realPath(path))],
+  );
+  const [first = [], ...others] = lists;
+  const common = others.reduce<readonly string[]>(
+    (allowed, list) =>
+      allowed.flatMap((left) =>
+        list.flatMap((right) => (isInside(left, right) ? [right] : isInside(right, left) ? [left] : [])),
+      ),
+    first,
+  );
+  const folders = [...new Set(common)].filter(
+    // The private folder replaces /tmp, where other programs keep sockets and files.
+    (path) => path !== scratchFolder && !excluded.some((each) => isInside(each, path)),
+  );
+  for (const path of folders) {
+    const taken = ['/', ...systemFolders, '/etc', '/proc', '/dev', '/sys', '/run', ...ownFolders].find(
+      (each) => isInside(path, each) || (each !== '/' && !each.startsWith('/usr') && isInside(each, path)),
+    );
+    if (taken !== undefined)
+      throw new QuittanceError(
+        'config.invalid',
+        `The sandbox rules for ${quote(toolName)} allow ${path}, which would make ${taken} writable. Name the folder of the project in within.`,
+      );
+    if (!exists(path))
+      throw new QuittanceError(
+        'config.invalid',
+        `The sandbox rules for ${quote(toolName)} allow ${path}, which does not exist. Create it, or correct within.`,
+      );
+  }
+  return folders.filter((path) => !folders.some((other) => other !== path && isInside(other, path))).sort();
+}
+
+/** Where the executor puts its own programs. */
+export const programFolder = '/.quittance';
+const ownFolders = [programFolder];
+const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+
+/**
+ * The parts of /etc that programs need to start and to check certificates. No accounts, no keys, no name servers:
+ * `/etc/ssl/private` and `/etc/resolv.conf` are not among them.
+ */
+const systemFiles = [
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/alternatives',
+  '/etc/ssl/certs',
+  '/etc/ssl/cert.pem',
+  '/etc/ssl/openssl.cnf',
+  '/etc/ca-certificates',
+  '/etc/pki/tls/certs',
+  '/etc/pki/ca-trust/extracted',
+  '/etc/localtime',
+  '/etc/mime.types',
+  '/etc/terminfo',
+  '/etc/protocols',
+  '/etc/services',
+];
+
+function findSystemFolders(): { readonly folders: readonly string[]; readonly links: SandboxPlan['links'] } {
+  const folders: string[] = [];
+  const links: { readonly path: string; readonly target: string }[] = [];
+  for (const path of systemFolders) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink() === true) links.push({ path, target: readlinkSync(path) });
+    else if (found?.isDirectory() === true) folders.push(path);
+  }
+  return { folders: [...folders, ...systemFiles.filter(exists)], links };
+}
+
+function checkReadOnly(path: string, ownFiles: readonly OwnFile[], writable: readonly string[]): string {
+  const real = realPath(resolve(path));
+  const own = ownFiles.find(
+    (file) =>
+      file.access === 'sealed' &&
+      isInside(real, realPath(file.path)) &&
+      !isInsideOne(writable, realPath(file.path)),
+  );
+  if (own !== undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      `readOnly shows ${real} to sandboxed commands, which holds ${describeOwnFile(own)} (${own.path}). Name a folder without it, or move the file.`,
+    );
+  if (!exists(real))
+    throw new QuittanceError('config.invalid', `readOnly names ${path}, which does not exist.`);
+  if (real === '/' || ['/proc', '/dev', '/sys', '/run', '/etc', scratchFolder].includes(real))
+    throw new QuittanceError(
+      'config.invalid',
+      `readOnly names ${real}, which sandboxed commands must not see. Name the folder of one toolchain.`,
+    );
+  return real;
+}
+
+/** Refuses layouts in which an own file cannot be protected. */
+function checkOwnFile(file: OwnFile, writable: readonly string[], system: readonly string[]): void {
+  const real = realPath(file.path);
+  const what = `${describeOwnFile(file)} (${file.path})`;
+  for (const root of writable) {
+    if (isInside(real, root))
+      throw new QuittanceError(
+        'config.invalid',
+        `The sandbox rules allow ${root}, which is inside ${what}. Move one of them.`,
+      );
+    // A link in a writable folder can be replaced by a folder of the same name.
+    if (file.access === 'sealed' && isInside(root, resolve(file.path)) && resolve(file.path) !== real)
+      throw new QuittanceError(
+        'config.invalid',
+        `The path of ${what} leads through a link inside ${root}, which a command could replace. Configure the real path: ${real}`,
+      );
+  }
+  if (file.access !== 'sealed') return;
+  const shown = system.find((folder) => isInside(folder, real));
+  if (shown !== undefined && !isInsideOne(writable, real))
+    throw new QuittanceError(
+      'config.invalid',
+      `Every sandboxed command can read ${shown}, which holds ${what}. Move it to a folder such as /var/lib/quittance.`,
+    );
+  const twice = findSecondName(file, real);
+  if (twice !== undefined)
+    throw new QuittanceError(
+      'config.invalid',
+      `${twice} belongs to ${describeOwnFile(file)} and has a second name (a hard link), which may be in a folder that commands see. Find it with: find / -samefile ${twice}`,
+    );
+}
+
+/**
+ * The folder that hides a file of the ledger. Other files appear next to it at any time (`ledger.db-wal`), so the whole
+ * folder is hidden, and made if it does not exist yet. Undefined if commands do not see it anyway.
+ */
+function folderToHide(file: OwnFile, writable: readonly string[]): string | undefined {
+  const real = realPath(file.path);
+  const root = writable.find((each) => isInside(each, real));
+  if (root === undefined) return undefined;
+  const folder = dirname(real);
+  if (folder === root && !file.withCompanions && isFolder(real)) return real;
+  if (writable.some((each) => isInside(folder, each)))
+    throw new QuittanceError(
+      'config.invalid',
+      `${file.path} (${describeOwnFile(file)}) lies directly in ${folder}, which sandboxed commands may change. Put it in a folder of its own: ${join(folder, '.quittance', file.path.slice(file.path.lastIndexOf(sep) + 1))}`,
+    );
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+/** A file of the ledger that has more than one name. */
+function findSecondName(file: OwnFile, real: string): string | undefined {
+  const folder = file.withCompanions ? dirname(real) : real;
+  const name = real.slice(dirname(real).length + 1);
+  const paths = !file.withCompanions
+    ? isFolder(real)
+      ? list(real).map((entry) => join(real, entry))
+      : [real]
+    : list(folder)
+        .filter((entry) => entry === name || entry.startsWith(`${name}.`) || entry.startsWith(`${name}-`))
+        .flatMap((entry) => {
+          const path = join(folder, entry);
+          return isFolder(path) ? list(path).map((inner) => join(path, inner)) : [path];
+        });
+  return paths.find((path) => {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found !== undefined && found.isFile() && found.nlink > 1;
+  });
+}
+
+/** Hides a path that exists, and watches one that does not. */
+function cover(
+  given: string,
+  visible: readonly string[],
+  covers: Map<string, SandboxCover>,
+  watched: Map<string, string | undefined>,
+): void {
+  const path = resolve(given);
+  if (!isInsideOne(visible, realPath(dirname(path)))) return;
+  const real = realPath(path);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || found.isSymbolicLink()) {
+    const place = join(realPath(dirname(path)), path.slice(dirname(path).length + 1));
+    watched.set(place, inodeOf(place));
+  }
+  if (!isInsideOne(visible, real) || !exists(real)) return;
+  if (!isFolder(real) && (look(real)?.nlink ?? 1) > 1)
+    throw new QuittanceError(
+      'config.invalid',
+      `${real} is excluded and has a second name (a hard link), which commands may see. Find it with: find / -samefile ${real}`,
+    );
+  covers.set(real, { kind: isFolder(real) ? 'hidden_folder' : 'hidden_file', path: real });
+}
+
+/** The inode of the path itself, not of what it links to. Undefined if it does not exist. */
+export function inodeOf(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
+  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
+}
+
+/** Drops covers inside hidden folders, and pins the folders between a writable folder and each cover. */
+function orderCovers(covers: readonly SandboxCover[], writable: readonly string[]): readonly SandboxCover[] {
+  const kept = covers.filter(
+    ({ path }) => !covers.some((other) => other.path !== path && hides(other) && isInside(other.path, path)),
+  );
+  const all = new Map(kept.map((each) => [each.path, each]));
+  for (const { path } of kept) {
+    const root = writable.find((each) => each !== path && isInside(each, path));
+    if (root === undefined) continue;
+    for (let folder = dirname(path); folder !== root; folder = dirname(folder))
+      if (!all.has(folder)) all.set(folder, { kind: 'pinned', path: folder });
+  }
+  // Inside a read-only folder nothing can be renamed, and a pin would make it writable again.
+  const isReadOnly = (path: string): boolean =>
+    kept.some((each) => each.kind === 'read_only' && each.path !== path && isInside(each.path, path));
+  return [...all.values()]
+    .filter(({ kind, path }) => kind !== 'pinned' || !isReadOnly(path))
+    .sort((left, right) => depthOf(left.path) - depthOf(right.path) || (left.path < right.path ? -1 : 1));
+}
+
+/** Passed on from the host if set. Everything else is given by the host or made here. */
+const passedNames = ['LANG', 'LC_ALL', 'TERM', 'TZ', 'NODE_ENV', 'CI'];
+
+function makeEnvironment(
+  { environment, hostEnvironment }: PlanInput,
+  readOnly: readonly string[],
+): Readonly<Record<string, string>> {
+  for (const name of Object.keys(environment))
+    if (
+      /^QUITTANCE_/i.test(name) ||
+      !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ||
+      environment[name]?.includes('\0')
+    )
+      throw new QuittanceError(
+        'config.invalid',
+        `env has ${quote(name)}, which sandboxed commands never get. Names are letters, digits and underscores, and do not start with QUITTANCE_.`,
+      );
+  const passed = passedNames.flatMap((name) => {
+    const value = hostEnvironment[name];
+    return value === undefined || value === '' ? [] : [[name, value] as const];
+  });
+  const programs = readOnly.map((folder) => join(folder, 'bin')).filter(isFolder);
+  return {
+    ...Object.fromEntries(passed),
+    PATH: [...programs, '/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'].join(
+      ':',
+    ),
+    HOME: homeFolder,
+    TMPDIR: scratchFolder,
+    USER: 'agent',
+    ...environment,
+  };
+}
+
+export const isInside = (folder: string, path: string): boolean =>
+  path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+
+const isInsideOne = (folders: readonly string[], path: string): boolean =>
+  folders.some((folder) => isInside(folder, path));
+
+const depthOf = (path: string): number => path.split('/').length;
+
+const exists = (path: string): boolean => look(path) !== undefined;
+
+const isFolder = (path: string): boolean => look(path)?.isDirectory() === true;
+
+/** Undefined also for a path that this user cannot look at: a command runs as the same user. */
+const look = (path: string): Stats | undefined => {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+};
+
+const list = (folder: string): readonly string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};

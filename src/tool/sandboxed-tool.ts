@@ -1,0 +1,25 @@
+/**
+ * Marks tools whose body runs in the sandboxed executor, so that the runtime can tell them from tools that run with the
+ * rights of the host. The mark belongs to the body: a copy of the tool keeps it, a copy with another `run` loses it.
+ */
+import type { AnyTool } from './define-tool.ts';
+
+/** How the executor confines a tool. */
+export type SandboxMark = {
+  readonly engine: 'bubblewrap';
+  /** Can a call of this tool see the file or folder, or something in it, under the rules in force now? */
+  readonly sees: (absolutePath: string) => boolean;
+};
+
+const marks = new WeakMap<AnyTool['run'], SandboxMark>();
+
+export function markSandboxed<Marked extends AnyTool>(tool: Marked, mark: SandboxMark): Marked {
+  marks.set(tool.run, mark);
+  return tool;
+}
+
+/** The mark of a tool of `createSandbox`. Undefined for every other tool. */
+export const sandboxMarkOf = (tool: AnyTool): SandboxMark | undefined => marks.get(tool.run);
+
+/** Does the body of this tool run in the sandboxed executor? */
+export const isSandboxedTool = (tool: AnyTool): boolean => marks.has(tool.run);
