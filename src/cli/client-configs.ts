@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { McpClient } from '../mcp/config/client-paths.ts';
+import type { ClientSystem, McpClient } from '../mcp/config/client-paths.ts';
 import { clientPaths, mcpClients } from '../mcp/config/client-paths.ts';
 import type { ConfigDocument, ConfigTable } from '../mcp/config/config-document.ts';
 import { readConfigDocument } from '../mcp/config/config-document.ts';
@@ -27,6 +27,17 @@ export const homeOf = ({ env }: Context): string => env['HOME'] || env['USERPROF
 /** Folder with the records of installations and copies of configurations. */
 export const installFolder = (context: Context): string => join(homeOf(context), '.quittance', 'mcp');
 
+const systemOf = (context: Context): ClientSystem => ({
+  platform: process.platform,
+  home: homeOf(context),
+  project: process.cwd(),
+  env: context.env,
+});
+
+/** The configuration files of every client. A call that changed one could take the gateway out of the way. */
+export const allClientPaths = (context: Context): readonly string[] =>
+  mcpClients.flatMap((client) => clientPaths(client, systemOf(context)));
+
 /** Files with servers, by `--client` or `--config`. */
 export async function readClientConfigs(
   command: string,
@@ -41,12 +52,7 @@ export async function readClientConfigs(
       `quittance ${command} --config .mcp.json`,
     ]);
   if (client === undefined) return Promise.all(named.map((file) => readConfigDocument(resolve(file))));
-  const paths = clientPaths(client, {
-    platform: process.platform,
-    home: homeOf(context),
-    project: process.cwd(),
-    env: context.env,
-  });
+  const paths = clientPaths(client, systemOf(context));
   const documents = await Promise.all(paths.filter((path) => existsSync(path)).map(readConfigDocument));
   const found = documents.filter(hasServers);
   if (found.length > 0) return found;

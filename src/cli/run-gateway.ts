@@ -15,7 +15,7 @@ import { LedgerTokens } from '../http/ledger-tokens.ts';
 import type { Tokens } from '../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
-import { signInFile } from './client-configs.ts';
+import { allClientPaths, signInFile } from './client-configs.ts';
 import type { Context, Given, Options } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
@@ -158,6 +158,14 @@ async function createGateway(
     board,
     ...(telemetry !== undefined && { telemetry }),
     tokenFile: signInFile(context),
+    protectedFiles: {
+      readOnly: [
+        ...allClientPaths(context),
+        ...given.list('config'),
+        ...(quietHoursFile ? [quietHoursFile] : []),
+      ],
+      sealed: [signInFile(context)],
+    },
     ...(contracts !== undefined && { contracts }),
     ...(quietHoursFile !== undefined && { quietHours: loadQuietHours(quietHoursFile) }),
     ...(consoleUrl !== undefined && { consoleUrl }),

@@ -26,6 +26,7 @@ const known: Readonly<Record<keyof RuntimeOptions<readonly AnyTool[]>, true>> = 
   mayGrant: true,
   separateDuties: true,
   protectedFiles: true,
+  ownFiles: true,
   holdTimeoutMs: true,
   quietHours: true,
   repair: true,

@@ -30,7 +30,7 @@ import { readHoldTimeout } from './settle/expiry.ts';
 import { orUnavailable, reportTrouble } from './host/ledger-trouble.ts';
 import { followContracts } from './rules/follow-contracts.ts';
 import type { ProtectedFiles } from './files/own-files.ts';
-import { createOwnFiles } from './files/own-files.ts';
+import { createOwnFiles, refuseReachableLedger } from './files/own-files.ts';
 import { openTurn } from './turn/open-turn.ts';
 import type { RecoveredCall, RecoveryProgress } from './state/recovery.ts';
 import { endRestored } from './recovery/end-restored.ts';
@@ -208,6 +208,7 @@ function createEngine<Tools extends readonly AnyTool[]>(
   const telemetry = new SafeTelemetry(options.telemetry, redactor, onTrouble);
   const appendGate = new AppendGate();
   const ledger = reportTrouble(options.ledger, { telemetry, clock }, appendGate);
+  refuseReachableLedger(options);
   const ownFiles = createOwnFiles(options.ledger, options.contracts, options.protectedFiles, onTrouble);
   // Finds the files, and warns, before the first call.
   ownFiles.judge();

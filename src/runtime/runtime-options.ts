@@ -62,6 +62,11 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
    * tokens, contract files and this package are always protected.
    */
   readonly protectedFiles?: ProtectedFiles;
+  /**
+   * Accepts that a tool which runs commands can reach the files of the ledger. Without it, such a tool is refused
+   * unless it runs in the sandboxed executor, by hand-off, or the ledger is not a file.
+   */
+  readonly ownFiles?: 'reachable';
   /** Repairs arguments that neither match their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
   /**

@@ -17,6 +17,7 @@ import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
 import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
+import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
 import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
@@ -37,6 +38,8 @@ export type GatewayOptions = {
   readonly config: GatewayConfig;
   readonly ledger: Ledger;
   readonly contracts?: LoadedContracts;
+  /** As in `createRuntime`: the configuration of the gateway and of its clients. */
+  readonly protectedFiles?: ProtectedFiles;
   /** As in `createRuntime`. */
   readonly quietHours?: readonly QuietHours[];
   /** Traces and metrics of calls, e.g. `openTelemetry()` of `quittance/opentelemetry`. */
@@ -149,6 +152,7 @@ export class Gateway {
     this.catalog = new ToolCatalog({
       ledger,
       contracts,
+      protectedFiles: options.protectedFiles,
       quietHours: options.quietHours ?? [],
       telemetry: options.telemetry,
       names: this.names,

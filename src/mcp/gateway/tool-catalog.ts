@@ -13,6 +13,7 @@ import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
 import type { Telemetry } from '../../runtime/host/telemetry.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -42,6 +43,7 @@ export type CatalogTool = {
 export type CatalogOptions = {
   readonly ledger: Ledger;
   readonly contracts: LoadedContracts | undefined;
+  readonly protectedFiles: ProtectedFiles | undefined;
   readonly quietHours: readonly QuietHours[];
   readonly telemetry: Telemetry | undefined;
   readonly names: ServerNames;
@@ -192,10 +194,13 @@ export class ToolCatalog {
   }
 
   #createRuntime(): Runtime {
-    const { ledger, observe, quietHours, telemetry } = this.#options;
+    const { ledger, observe, protectedFiles, quietHours, telemetry } = this.#options;
     return createRuntimeOn({
       tools: [...this.#tools.values()].map(({ tool }) => tool),
       ledger,
+      // Servers are processes of this user. They reach the ledger whatever their tools are called.
+      ownFiles: 'reachable',
+      ...(protectedFiles !== undefined && { protectedFiles }),
       contracts: this.#contracts,
       quietHours,
       ...(telemetry !== undefined && { telemetry }),

@@ -57,7 +57,10 @@ function compilePre(rule: PreRule, fire: FireRule, context: CompileContext): Bef
 
 function compileSandboxed(rule: SandboxRule, fire: FireRule): BeforeRule {
   const isOutside = compileSandbox(rule);
+  // The executor enforces paths and hosts. Which commands run is for the text alone to say.
+  const isEnforced = rule.allowedCommands === undefined;
   return (facts) => {
+    if (isEnforced && facts.call.confined === true) return undefined;
     try {
       return isOutside(() => facts.resources(), facts.world())
         ? fire(facts.call, undefined, false)

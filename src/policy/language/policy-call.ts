@@ -15,6 +15,8 @@ export type PolicyCall = {
   readonly snapshot: JsonObject | undefined;
   /** Arguments that name paths, commands and URLs, if the tool declares them; guessed otherwise. */
   readonly resources: ToolResources | undefined;
+  /** Its tool runs in the sandboxed executor, which enforces paths and hosts of sandbox rules in the kernel. */
+  readonly confined?: boolean | undefined;
 };
 
 /** What rules need from the host. Everything else about evaluation is pure. */

@@ -201,8 +201,9 @@ function judgePlace(
     const named = [at.root, ...at.parts].map(normalizePart);
     for (const own of placed) {
       const relation = relatePath(named, own);
-      // Every machine has this package below its root. If nothing else is protected, the rules decide about the root.
-      if (relation?.type === 'contains' && spelled === '/' && own.file.kind === 'runtime_package') continue;
+      // Every machine has these below its root. If nothing else is protected, the rules decide about the root.
+      const isEverywhere = own.file.kind === 'runtime_package' || own.file.kind === 'credentials';
+      if (relation?.type === 'contains' && spelled === '/' && isEverywhere) continue;
       if (relation !== undefined && isRefused(relation, own.file, naming))
         return { type: relation.type, file: own.file, named: spelled };
     }

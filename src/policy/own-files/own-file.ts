@@ -1,7 +1,7 @@
 /**
  * The runtime's own files. No call may reach them, whatever the contracts say.
  *
- * No call may read or write a `sealed` file: the ledger, its key, its tokens. Calls may read a `read_only` file but
+ * No call may read or write a `sealed` file: the ledger, its key, its tokens, credentials of the command line. Calls may read a `read_only` file but
  * not write it: contract files in force, the runtime package, the module that creates the runtime.
  */
 import { readBase } from '../sandbox/found-path.ts';
@@ -9,7 +9,13 @@ import { readBase } from '../sandbox/found-path.ts';
 export type OwnFile = {
   /** Absolute. A folder includes everything in it. */
   readonly path: string;
-  readonly kind: 'ledger' | 'contract_file' | 'runtime_module' | 'runtime_package' | 'host_file';
+  readonly kind:
+    | 'ledger'
+    | 'credentials'
+    | 'contract_file'
+    | 'runtime_module'
+    | 'runtime_package'
+    | 'host_file';
   readonly access: 'sealed' | 'read_only';
   /** Also covers every file whose name continues with `.` or `-`, such as `ledger.db-wal` and `ledger.db.key`. */
   readonly withCompanions: boolean;
@@ -20,6 +26,7 @@ export const describeOwnFile = ({ kind }: OwnFile): string => kinds[kind];
 
 const kinds: Readonly<Record<OwnFile['kind'], string>> = {
   ledger: 'the ledger of this runtime',
+  credentials: 'the credentials and settings of the quittance command line',
   contract_file: 'a contract file in force',
   runtime_module: 'the module that creates this runtime',
   runtime_package: 'the code of this runtime',

@@ -1,9 +1,12 @@
 /** Collects the runtime's own files and updates the check after a reload and after `protectFiles`. */
 import { checkKeys } from '../../base/check-keys.ts';
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
+import { splitNameWords } from '../../tool/name-words.ts';
+import type { AnyTool } from '../../tool/define-tool.ts';
+import { sandboxMarkOf } from '../../tool/sandboxed-tool.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ComposedRules } from '../../policy/language/composed-rules.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
@@ -37,7 +40,12 @@ export function createOwnFiles(
   given: ProtectedFiles | undefined,
   tell: OnTrouble,
 ): OwnFiles {
-  const fixed: OwnFile[] = [...(ledger.ownFiles ?? []), ...toHostFiles(given), ...packageFiles()];
+  const fixed: OwnFile[] = [
+    ...(ledger.ownFiles ?? []),
+    ...toHostFiles(given),
+    ...packageFiles(),
+    ...credentialFiles(),
+  ];
   const world = createOwnFilesWorld(contracts);
   let read: { readonly from: Contracts['policy'] | undefined; readonly count: number } | undefined;
   let judge: JudgeOwnFiles | undefined;
@@ -63,6 +71,42 @@ export function createOwnFiles(
     },
   };
 }
+
+/**
+ * A tool that runs commands can reach the ledger's files with them, whatever is read in the text of a call. The host
+ * must accept that by name, or prevent it.
+ */
+export function refuseReachableLedger({
+  tools,
+  ledger,
+  ownFiles,
+}: {
+  readonly tools: readonly AnyTool[];
+  readonly ledger: Pick<Ledger, 'ownFiles'>;
+  readonly ownFiles?: 'reachable' | undefined;
+}): void {
+  if (ownFiles !== undefined && ownFiles !== 'reachable')
+    throw new QuittanceError('config.invalid', 'createRuntime: ownFiles takes "reachable", or leave it out.');
+  const file = ledger.ownFiles?.find(({ kind, withCompanions }) => kind === 'ledger' && withCompanions);
+  if (ownFiles === 'reachable' || file === undefined) return;
+  const tool = tools.find((each) => runsCommands(each) && sandboxMarkOf(each)?.sees(file.path) !== false);
+  if (tool === undefined) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `createRuntime: the tool "${tool.name}" runs commands on this machine. They can reach the ledger, ${file.path}, ` +
+      'and reading their text does not prevent that. Choose one: make the tool with createSandbox of ' +
+      'quittance/sandbox; keep the ledger in PostgreSQL; run the tool as another user, by hand-off; or accept it ' +
+      "with ownFiles: 'reachable'.",
+  );
+}
+
+const shellWords = /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess)$/;
+
+const runsCommands = ({ name, mode, resources, handoff }: AnyTool): boolean =>
+  !handoff &&
+  (mode === 'local' ||
+    (resources?.commands?.length ?? 0) > 0 ||
+    splitNameWords(name).some((word) => shellWords.test(word)));
 
 function warn(
   composed: ComposedRules,
@@ -122,6 +166,25 @@ function packageFiles(): readonly OwnFile[] {
   return [code, code !== undefined && templates?.startsWith(code + sep) === true ? undefined : templates]
     .filter((path) => path !== undefined)
     .map((path) => readOnly(path, 'runtime_package'));
+}
+
+/**
+ * The folders of the command line: credentials, sign-ins at MCP servers, records of installations. A missing folder
+ * has nothing to read, but a call must not make one.
+ */
+function credentialFiles(): readonly OwnFile[] {
+  const { XDG_CONFIG_HOME: folder, QUITTANCE_CREDENTIALS: named } = process.env;
+  const paths = [
+    join(homedir(), '.quittance'),
+    join(folder || join(homedir(), '.config'), 'quittance'),
+    named,
+  ];
+  return paths
+    .filter((path) => path !== undefined && path !== '')
+    .map((path) => ({
+      ...readOnly(path as string, 'credentials'),
+      access: existsSync(path as string) ? 'sealed' : 'read_only',
+    }));
 }
 
 /** Enough for any folder of ours. Stops a walk that would not end. */

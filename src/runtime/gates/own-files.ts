@@ -1,6 +1,7 @@
 import { takeSteps } from '../../base/steps.ts';
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
+import { isSandboxedTool } from '../../tool/sandboxed-tool.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
@@ -13,6 +14,8 @@ import type { Gate, Stop } from '../state/gate.ts';
 export const ownFilesGate: Gate = {
   name: 'own_files',
   check(live) {
+    // In the sandboxed executor these files do not exist.
+    if (isSandboxedTool(live.tool)) return undefined;
     const steps = live.engine.ownFiles.judge()(live.tool, live.judged);
     if (steps === undefined) return undefined;
     const breach = takeSteps(steps);

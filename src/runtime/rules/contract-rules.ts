@@ -1,4 +1,5 @@
 /** Applies contracts to a call and prepares their rulings for the record. */
+import { isSandboxedTool } from '../../tool/sandboxed-tool.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask, ReservedShare, RuleMark } from '../../call/event.ts';
 import type { Settlement } from '../../ledger/claims.ts';
@@ -24,6 +25,7 @@ export function toPolicyCall(live: ReadyCall): PolicyCall {
     metadata: facts.attrs,
     snapshot: currentSnapshot(live)?.snapshot,
     resources: tool.resources,
+    confined: isSandboxedTool(tool),
   };
 }
 
