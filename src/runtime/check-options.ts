@@ -1,6 +1,9 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
+import { splitNameWords } from '../tool/name-words.ts';
+import { sandboxMarkOf } from '../tool/sandboxed-tool.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { checkBudgets } from './host/budget.ts';
 import { checkKeys } from '../base/check-keys.ts';
 import type { RuntimeOptions } from './runtime-options.ts';
@@ -104,3 +107,39 @@ function checkRepair(repair: RuntimeOptions<readonly AnyTool[]>['repair']): void
 function refuse(message: string): never {
   throw new QuittanceError('config.invalid', message);
 }
+
+/**
+ * A tool that runs commands can reach the ledger's files with them, whatever is read in the text of a call. The host
+ * must accept that by name, or prevent it.
+ */
+export function refuseReachableLedger({
+  tools,
+  ledger,
+  ownFiles,
+}: {
+  readonly tools: readonly AnyTool[];
+  readonly ledger: Pick<Ledger, 'ownFiles'>;
+  readonly ownFiles?: 'reachable' | undefined;
+}): void {
+  if (ownFiles !== undefined && ownFiles !== 'reachable')
+    throw new QuittanceError('config.invalid', 'createRuntime: ownFiles takes "reachable", or leave it out.');
+  const file = ledger.ownFiles?.find(({ kind, withCompanions }) => kind === 'ledger' && withCompanions);
+  if (ownFiles === 'reachable' || file === undefined) return;
+  const tool = tools.find((each) => runsCommands(each) && sandboxMarkOf(each)?.sees(file.path) !== false);
+  if (tool === undefined) return;
+  throw new QuittanceError(
+    'config.invalid',
+    `createRuntime: the tool "${tool.name}" runs commands on this machine. They can reach the ledger, ${file.path}, ` +
+      'and reading their text does not prevent that. Choose one: make the tool with createSandbox of ' +
+      'quittance/sandbox; keep the ledger in PostgreSQL; run the tool as another user, by hand-off; or accept it ' +
+      "with ownFiles: 'reachable'.",
+  );
+}
+
+const shellWords = /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess)$/;
+
+const runsCommands = ({ name, mode, resources, handoff }: AnyTool): boolean =>
+  !handoff &&
+  (mode === 'local' ||
+    (resources?.commands?.length ?? 0) > 0 ||
+    splitNameWords(name).some((word) => shellWords.test(word)));

@@ -66,7 +66,7 @@ function judge(text: string, within: typeof rule = rule): string {
   const base = readBase(world.workingDirectory ?? '');
   const found = (readPath(text) ?? []).map((spelling): FoundPath => {
     const start = spelling.root === undefined ? base : baseOf(spelling, world);
-    return start === undefined ? { type: 'unreadable' } : placeSpelling(start, spelling.parts, false, world);
+    return start === undefined ? { type: 'unreadable' } : placeSpelling(start, spelling.parts, world);
   });
   return found.length === 0 ? 'outside' : within(found, world);
 }

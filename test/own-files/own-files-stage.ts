@@ -96,6 +96,7 @@ export async function setOwnFilesStage(
       }),
     ),
     ledger,
+    ownFiles: 'reachable',
     ...(contracts !== undefined && { contracts }),
     // Nothing is held: a refusal here comes from the gate alone.
     treatments: { local: 'run', destructive: 'run' },

@@ -155,6 +155,57 @@ describe('a folder that contains them', () => {
   );
 });
 
+describe('a tool that runs commands', () => {
+  const shell = (spec: {
+    readonly name: string;
+    readonly mode?: 'local' | 'read';
+    readonly commands?: string[];
+  }) =>
+    defineTool({
+      name: spec.name,
+      description: 'x',
+      input: { type: 'object' },
+      ...(spec.mode !== undefined && { mode: spec.mode }),
+      ...(spec.commands !== undefined && { resources: { commands: spec.commands } }),
+      run: () => 'ran',
+    });
+
+  test.each([
+    { name: 'Bash' },
+    { name: 'run_in_terminal' },
+    { name: 'mcp__box__shell' },
+    { name: 'run_command' },
+    { name: 'anything', mode: 'local' as const },
+    { name: 'deploy', mode: 'read' as const, commands: ['step'] },
+  ])('$name is refused if it can reach the ledger, unless the host accepts that by name', async (spec) => {
+    const { root, close } = await setOwnFilesStage(door, 'outside');
+    const options = { tools: [shell(spec)], ledger: `sqlite:${join(root, 'other', 'ledger.db')}` };
+    mkdirSync(join(root, 'other'));
+    expect(() => createRuntime(options)).toThrow(
+      /quittance\/sandbox; keep the ledger in PostgreSQL; run the tool as another user.*ownFiles: 'reachable'/,
+    );
+    await createRuntime({ ...options, ownFiles: 'reachable' }).close();
+    await close();
+  });
+
+  test.each([{ name: 'execute_payment' }, { name: 'publish' }])('$name is no such tool', async (spec) => {
+    const { root, close } = await setOwnFilesStage(door, 'outside');
+    mkdirSync(join(root, 'other'));
+    await createRuntime({
+      tools: [shell(spec)],
+      ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
+    }).close();
+    await close();
+  });
+
+  test('needs no acceptance on a ledger without files, and no other word is accepted', async () => {
+    await createRuntime({ tools: [shell({ name: 'Bash' })], ledger: createMemoryLedger() }).close();
+    expect(() =>
+      createRuntime({ tools: [], ledger: createMemoryLedger(), ownFiles: 'yes' as never }),
+    ).toThrow('ownFiles takes "reachable"');
+  });
+});
+
 describe('which files are protected', () => {
   test('the templates of the package can be read but never changed', async () => {
     const path = join(import.meta.dirname, '../../templates/coding-agent.yaml');
@@ -201,6 +252,7 @@ describe('which files are protected', () => {
           }),
         ],
         ledger: stage.ledger,
+        ownFiles: 'reachable',
         onConfirm: ({ toolName }) => {
           asked.push(toolName);
           return { decision: 'edit', arguments: { command: `cat ${stage.ledgerPath}.key` }, by: 'ada' };

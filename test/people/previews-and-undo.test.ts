@@ -33,7 +33,7 @@ const clock = createManualClock();
 async function start(...tools: readonly AnyTool[]): Promise<Process> {
   const ledger = await openLedger(join(folder, 'ledger.db'), { clock });
   open.push(ledger);
-  const runtime = createRuntime({ tools, ledger, clock });
+  const runtime = createRuntime({ tools, ledger, clock, ownFiles: 'reachable' });
   const die = async (): Promise<void> => {
     open.splice(open.indexOf(ledger), 1);
     await ledger.close();

@@ -4,9 +4,6 @@ import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
-import { splitNameWords } from '../../tool/name-words.ts';
-import type { AnyTool } from '../../tool/define-tool.ts';
-import { sandboxMarkOf } from '../../tool/sandboxed-tool.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ComposedRules } from '../../policy/language/composed-rules.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
@@ -71,42 +68,6 @@ export function createOwnFiles(
     },
   };
 }
-
-/**
- * A tool that runs commands can reach the ledger's files with them, whatever is read in the text of a call. The host
- * must accept that by name, or prevent it.
- */
-export function refuseReachableLedger({
-  tools,
-  ledger,
-  ownFiles,
-}: {
-  readonly tools: readonly AnyTool[];
-  readonly ledger: Pick<Ledger, 'ownFiles'>;
-  readonly ownFiles?: 'reachable' | undefined;
-}): void {
-  if (ownFiles !== undefined && ownFiles !== 'reachable')
-    throw new QuittanceError('config.invalid', 'createRuntime: ownFiles takes "reachable", or leave it out.');
-  const file = ledger.ownFiles?.find(({ kind, withCompanions }) => kind === 'ledger' && withCompanions);
-  if (ownFiles === 'reachable' || file === undefined) return;
-  const tool = tools.find((each) => runsCommands(each) && sandboxMarkOf(each)?.sees(file.path) !== false);
-  if (tool === undefined) return;
-  throw new QuittanceError(
-    'config.invalid',
-    `createRuntime: the tool "${tool.name}" runs commands on this machine. They can reach the ledger, ${file.path}, ` +
-      'and reading their text does not prevent that. Choose one: make the tool with createSandbox of ' +
-      'quittance/sandbox; keep the ledger in PostgreSQL; run the tool as another user, by hand-off; or accept it ' +
-      "with ownFiles: 'reachable'.",
-  );
-}
-
-const shellWords = /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess)$/;
-
-const runsCommands = ({ name, mode, resources, handoff }: AnyTool): boolean =>
-  !handoff &&
-  (mode === 'local' ||
-    (resources?.commands?.length ?? 0) > 0 ||
-    splitNameWords(name).some((word) => shellWords.test(word)));
 
 function warn(
   composed: ComposedRules,
