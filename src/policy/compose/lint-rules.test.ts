@@ -113,6 +113,19 @@ describe('a rule', () => {
     expect(codes([{ ...preRule, then: { action: 'ask', message: 'm', timeout: 5 } }])).toEqual([]);
   });
 
+  it.each([
+    [['ls', 'git status', 'npm test', 'kubectl get *', '/usr/bin/make all', 'pytest', 'pytest -x'], []],
+    [['frobnicate'], ['narrow_command']],
+    [['npm'], ['narrow_command']],
+    [['bash'], ['narrow_command']],
+    [
+      ['env *', '/usr/bin/sudo *', '*'],
+      ['narrow_command', 'narrow_command', 'narrow_command'],
+    ],
+  ])('gets a warning for entries that allow less than they seem to: %j', (commands, expected) => {
+    expect(codes([{ ...sandboxRule, allows: { commands } }])).toEqual(expected);
+  });
+
   it('gets a warning if it has a timeout but never asks', () => {
     expect(codes([{ ...preRule, then: { action: 'block', message: 'm', timeout: 5 } }])).toEqual([
       'timeout_unused',

@@ -10,6 +10,7 @@ import { compileGlob } from '../regex/glob.ts';
 import { lintExpression } from './lint-expression.ts';
 import type { LintFinding, LintWarning } from '../language/lint-warning.ts';
 import { defaultTimeout } from '../language/rule-shape.ts';
+import { interpreters, isPlainProgram, launchers } from '../sandbox/programs.ts';
 import { toolsOfRule } from '../language/rule-tools.ts';
 import type { Rule } from '../language/ruleset.ts';
 
@@ -28,6 +29,7 @@ export function* lintInSteps(
     const findings = [
       ...lintCondition(each.rule),
       ...lintTimeout(each.rule),
+      ...lintCommands(each.rule),
       ...lintShadow(each, blocking),
       ...(knownTools === undefined ? [] : lintToolNames(each.rule, knownTools)),
     ];
@@ -74,6 +76,37 @@ function lintTimeout(rule: Rule | CodeRule): readonly LintFinding[] {
         rule.type === 'pre' ? 'Remove the timeout, or use action: ask.' : 'Remove it, or use outside: ask.',
     },
   ];
+}
+
+/** Entries that allow less than their author may think. */
+function lintCommands(rule: Rule | CodeRule): readonly LintFinding[] {
+  if (rule.type !== 'sandbox') return [];
+  const entries = rule.allowedCommands ?? [];
+  return entries.flatMap((entry): readonly LintFinding[] => {
+    const words = entry.split(/\s+/).filter((word) => word !== '');
+    const [program = ''] = words;
+    const name = program.replace(/^.*\//s, '');
+    const finding = (message: string, advice: string): readonly LintFinding[] => [
+      { code: 'narrow_command', message, advice },
+    ];
+    if (words.at(-1) === '*' && (words.length === 1 || launchers.has(name)))
+      return finding(
+        `The entry ${quote(entry)} allows nothing: ${words.length === 1 ? 'it names no program' : `${program} can run any other program`}.`,
+        'List the exact words of each command you accept.',
+      );
+    // Next to longer entries of the same program, the short one is intended.
+    const hasLonger = entries.some((other) => other.startsWith(`${program} `));
+    if (words.length > 1 || isPlainProgram(program) || hasLonger) return [];
+    return interpreters.has(name)
+      ? finding(
+          `The entry ${quote(entry)} allows nothing: ${program} alone would run whatever it reads.`,
+          `List the exact words of each command you accept, e.g. ${quote(`${entry} --version`)}.`,
+        )
+      : finding(
+          `The entry ${quote(entry)} allows this command only without arguments, because ${program} is not known to be plain.`,
+          `List the exact words, or ${quote(`${entry} *`)} to accept any arguments.`,
+        );
+  });
 }
 
 /** If an enforced rule blocks on the same condition, only that block is ever reported. */

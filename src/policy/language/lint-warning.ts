@@ -25,6 +25,7 @@ export type LintCode =
   | 'unknown_tool'
   | 'uncovered_tool'
   | 'holds_own_files'
+  | 'narrow_command'
   | 'composition';
 
 /** The finding of one check. The caller adds the rule and its line. */

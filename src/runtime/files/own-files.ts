@@ -134,18 +134,10 @@ function packageFiles(): readonly OwnFile[] {
  * has nothing to read, but a call must not make one.
  */
 function credentialFiles(): readonly OwnFile[] {
-  const { XDG_CONFIG_HOME: folder, QUITTANCE_CREDENTIALS: named } = process.env;
-  const paths = [
-    join(homedir(), '.quittance'),
-    join(folder || join(homedir(), '.config'), 'quittance'),
-    named,
-  ];
-  return paths
-    .filter((path) => path !== undefined && path !== '')
-    .map((path) => ({
-      ...readOnly(path as string, 'credentials'),
-      access: existsSync(path as string) ? 'sealed' : 'read_only',
-    }));
+  return [join(homedir(), '.quittance'), join(homedir(), '.config', 'quittance')].map((path) => ({
+    ...readOnly(path, 'credentials'),
+    access: existsSync(path) ? 'sealed' : 'read_only',
+  }));
 }
 
 /** Enough for any folder of ours. Stops a walk that would not end. */
