@@ -16,7 +16,7 @@ import type { Tokens } from '../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { allClientPaths, signInFile } from './client-configs.ts';
-import { credentialsPath } from './server/credentials.ts';
+import { credentialFiles } from './server/credentials.ts';
 import type { Context, Given, Options } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
@@ -165,7 +165,7 @@ async function createGateway(
         ...given.list('config'),
         ...(quietHoursFile ? [quietHoursFile] : []),
       ],
-      sealed: [signInFile(context), credentialsPath(context.env)],
+      sealed: [signInFile(context), ...credentialFiles(context.env)],
     },
     ...(contracts !== undefined && { contracts }),
     ...(quietHoursFile !== undefined && { quietHours: loadQuietHours(quietHoursFile) }),

@@ -1,4 +1,4 @@
-import { credentialsPath } from '../server/credentials.ts';
+import { credentialFiles } from '../server/credentials.ts';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -97,7 +97,7 @@ export const serveCommand: CliCommand = {
       const own = ['runtime', 'tools', 'notifications'].map((name) => given.text(name)).concat(configFile);
       runtime.protectFiles({
         readOnly: own.filter((path) => path !== undefined),
-        sealed: [...given.list('sign-in-client-secret-file'), credentialsPath(context.env)],
+        sealed: [...given.list('sign-in-client-secret-file'), ...credentialFiles(context.env)],
       });
       closing.push(() => runtime.close());
       // Loaded first: no call may arrive between the start of the server and that of the notifications.

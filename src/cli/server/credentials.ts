@@ -24,6 +24,13 @@ export function credentialsPath(env: Environment): string {
   ]);
 }
 
+/** The same, for the list of files that calls must not touch. Without a home folder there is none. */
+export function credentialFiles(env: Environment): readonly string[] {
+  return env['QUITTANCE_CREDENTIALS'] || env['XDG_CONFIG_HOME'] || env['HOME'] || env['USERPROFILE']
+    ? [credentialsPath(env)]
+    : [];
+}
+
 /** The credential of a server, or of the last one that was signed in to. */
 export function readCredential(env: Environment, server: string | undefined): Credential | undefined {
   const { current, tokens } = read(credentialsPath(env));
