@@ -41,6 +41,7 @@ export const approveCommand: CliCommand = {
       verb: 'approve',
       done: 'Approved',
       question: 'Approve?',
+      runs: true,
       decide: () => ({ decision: { decision: 'approve', ...readForSession(given) }, lines: [] }),
     }),
 };

@@ -18,7 +18,8 @@ export const denyCommand: CliCommand = {
     decideQuestion(given, context, {
       verb: 'deny',
       done: 'Denied',
-      question: undefined,
+      question: 'Deny',
+      runs: false,
       decide: () => ({ decision: { decision: 'deny' }, lines: [] }),
     }),
 };

@@ -36,6 +36,7 @@ export const editCommand: CliCommand = {
       verb: 'edit',
       done: 'Approved with edited arguments',
       question: 'Approve the call with these arguments?',
+      runs: true,
       decide(_, view, { out }) {
         const typed = given.text('args');
         if (typed === undefined) throw new UsageError('--args is missing.', [`--args '${example}'`]);

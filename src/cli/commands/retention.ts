@@ -32,14 +32,18 @@ export const retentionCommand: CliCommand = {
     [line, 'remove it'],
     ['quittance retention --older-than 7d --session "test-*" --reason "test data"', 'by name'],
   ],
-  run(given, context) {
+  async run(given, context) {
     const rules = given.has('config')
       ? readRetentionRules(layerOptions(given, context.env, serveSettings).given)
       : [readRule(given.text('older-than'), given.text('session'), given.has('erase'))];
     const dryRun = given.has('dry-run');
     const reason = dryRun
       ? { by: context.userName, reason: 'dry run' }
-      : readRemovalReason(given, context, line);
+      : await readRemovalReason(given, context, {
+          line,
+          question: 'Remove what these rules name, permanently?',
+          word: 'remove',
+        });
     return context.withLedger(
       given,
       async (ledger) => {
