@@ -32,9 +32,10 @@ function readFromProc(pid: number): SystemProcess | undefined {
 function readFromPs(pid: number): SystemProcess | undefined {
   let text: string;
   try {
-    text = execFileSync('ps', ['-o', 'ppid=,lstart=,comm=', '-p', String(pid)], {
+    // By its path: another program named ps could hide a process.
+    text = execFileSync('/bin/ps', ['-o', 'ppid=,lstart=,comm=', '-p', String(pid)], {
       encoding: 'utf8',
-      env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' },
+      env: { LC_ALL: 'C', TZ: 'UTC' },
       stdio: ['ignore', 'pipe', 'ignore'],
     });
   } catch {

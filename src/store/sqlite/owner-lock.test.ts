@@ -83,8 +83,9 @@ describe('an owner', () => {
     expect(existsSync(folder)).toBe(false);
     const lock = takeOwnerLock(folder, newOwnerId());
     expect(readOwnerStatus(folder, newOwnerId())).toBe('gone');
-    expect(readdirSync(folder)).toHaveLength(1);
+    expect(listOwners(folder)).toHaveLength(1);
     lock.end();
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('[no-silent-rerun] is unknown, not gone, to a process that has no descriptors left', async () => {

@@ -54,7 +54,7 @@ const processPath = (path: string): string => `${path}.process`;
 
 function writeOwnProcess(path: string): void {
   const own = readOwnProcess();
-  if (own !== undefined) writeFileSync(processPath(path), `${showProcessMark(own)}\n`);
+  if (own !== undefined) writeFileSync(processPath(path), `${showProcessMark(own)}\n`, { mode: 0o600 });
 }
 
 /** The processes of this machine that hold the lock of an owner. */
