@@ -73,7 +73,9 @@ export async function requireProof(given: Given, context: Context, needs: Needs)
   const secret = readSecret(given, context);
   const by = given.text('by') ?? needs.byDefault ?? '';
   if (secret === undefined && by.trim() === '')
-    throw new UsageError('A decision needs the name of a person: --by is missing.', [`${line} --by NAME`]);
+    throw new UsageError('A decision needs the name of a person: --by is missing.', [
+      line.includes('--by') ? line : `${line} --by NAME`,
+    ]);
   if (secret === undefined && person === undefined)
     throw new UsageError(
       'A decision needs more than this command: a person who confirms it at a terminal, or a token. There is no terminal and no token.',

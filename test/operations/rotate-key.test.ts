@@ -11,7 +11,7 @@ import { createKeyRing, formatKeyRing, parseKeyRing } from '../../src/ledger/key
 import { createSeal } from '../../src/ledger/seal.ts';
 import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
 import { eventually } from '../eventually.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-rotate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ const tools = [
   }),
 ];
 const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
-  runProgramHere([...args, '--ledger', path], { cwd: folder });
+  runProgramHere([...args, '--ledger', path], { cwd: folder, readTyped: confirming });
 
 async function withRuntime<Result>(
   work: (runtime: Runtime, ledger: Ledger) => Promise<Result>,

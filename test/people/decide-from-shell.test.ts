@@ -22,6 +22,7 @@ import { listConfirmations } from '../../src/runtime/people/list-confirmations.t
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
+import { makeFileToken } from '../make-token.ts';
 import type { Ran } from '../run-cli.ts';
 import { cliCommand, runCli } from '../run-cli.ts';
 import { root } from '../sources.ts';
@@ -59,11 +60,6 @@ async function startHost(url: string): Promise<Shell> {
       return (await next()) as Ran;
     },
   };
-}
-
-/** A token of the ledger, as an earlier `quittance tokens create` made it. */
-function makeToken(role: 'approver' | 'operator' | 'admin' | 'viewer', name: string = role): string {
-  return new TokenFile(tokenFilePath(ledger), Date.now).create({ name, role }).token;
 }
 
 async function readHeld(): Promise<ConfirmationView> {
@@ -126,7 +122,7 @@ describe('a shell that the host started', () => {
 
   test('cannot decide in any spelling, even with a valid token', async () => {
     const host = await startHost(ledger);
-    const token = makeToken('approver');
+    const token = makeFileToken(ledger, 'approver');
     const approve = `env QUITTANCE_TOKEN=${token} ${words(...(await approveArguments()))}`;
     for (const [name, spell] of Object.entries(spellings)) {
       const { out, err, code } = await host.run(spell(approve, copy));
@@ -143,7 +139,7 @@ describe('a shell that the host started', () => {
 
   test('cannot decide, give rights, remove evidence or start a server by any other command', async () => {
     const host = await startHost(ledger);
-    const token = makeToken('admin');
+    const token = makeFileToken(ledger, 'admin', 'admin');
     const backup = join(folder, 'backup');
     const commands: readonly (readonly string[])[] = [
       ['deny', 'call_refund'],
@@ -195,7 +191,7 @@ describe('a shell that the host started', () => {
 
   test('that is detached is no longer below the host, and then needs a token', async () => {
     const host = await startHost(ledger);
-    const token = makeToken('approver', 'Ada');
+    const token = makeFileToken(ledger, 'approver', 'Ada');
     const args = await approveArguments();
     /** Starts it in the background of a shell that ends, so that init adopts it, and waits for its end. */
     const detach = async (name: string, command: string): Promise<{ code: string; said: string }> => {
@@ -291,7 +287,7 @@ describe('a program with a token', () => {
     await startHost(ledger);
     const args = await approveArguments();
     for (const role of ['viewer', 'operator'] as const) {
-      const refused = await runCli(args, { env: { QUITTANCE_TOKEN: makeToken(role) } });
+      const refused = await runCli(args, { env: { QUITTANCE_TOKEN: makeFileToken(ledger, role) } });
       expect(refused).toMatchObject({
         code: 1,
         out: '',
@@ -300,7 +296,7 @@ describe('a program with a token', () => {
     }
     const path = join(folder, 'secrets', 'token');
     mkdirSync(join(folder, 'secrets'), { mode: 0o700 });
-    writeFileSync(path, `${makeToken('approver', 'Ada')}\n`, { mode: 0o644 });
+    writeFileSync(path, `${makeFileToken(ledger, 'approver', 'Ada')}\n`, { mode: 0o644 });
     chmodSync(path, 0o644);
     const open = await runCli([...args, '--token-file', path]);
     expect(open).toMatchObject({ code: 2, out: '', err: expect.stringContaining('can be read by others') });
