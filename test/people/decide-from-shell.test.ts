@@ -1,7 +1,5 @@
 /** The command line, started by the shell tool of the agent whose call is held: no spelling of the command decides. */
-import type { ChildProcess } from 'node:child_process';
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -14,24 +12,18 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import type { ConfirmationView } from '../../src/runtime/host/confirmation-view.ts';
 import { listConfirmations } from '../../src/runtime/people/list-confirmations.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
-import { packageArguments } from '../frameworks/suite/package-arguments.ts';
+import { startHost } from './start-host.ts';
 import { makeFileToken } from '../make-token.ts';
 import type { Ran } from '../run-cli.ts';
 import { cliCommand, runCli } from '../run-cli.ts';
+import { quoteWord as quote, sitAtTerminal } from '../sit-at-terminal.ts';
 import { root } from '../sources.ts';
-
-const quote = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
-const started: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of started.splice(0)) child.kill('SIGKILL');
-});
 
 let folder: string;
 let ledger: string;
@@ -39,28 +31,6 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-shell-'));
   ledger = join(folder, 'ledger.db');
 });
-
-type Shell = { readonly pid: number; readonly run: (command: string) => Promise<Ran> };
-
-/** A host that holds a refund, with the shell tool of its agent. */
-async function startHost(url: string): Promise<Shell> {
-  const script = join(root, 'test/people/shell-host.ts');
-  const child = spawn(process.execPath, [...packageArguments(), script, url], {
-    env: { ...process.env, NODE_NO_WARNINGS: '1' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  started.push(child);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async (): Promise<unknown> => JSON.parse(String((await lines.next()).value));
-  const { pid } = (await next()) as { readonly pid: number };
-  return {
-    pid,
-    async run(command) {
-      child.stdin.write(`${command.replaceAll('\n', ' ')}\n`);
-      return (await next()) as Ran;
-    },
-  };
-}
 
 async function readHeld(): Promise<ConfirmationView> {
   const opened = await openLedger(ledger, { readOnly: true });
@@ -220,32 +190,13 @@ describe('a shell that the host started', () => {
 
 const processName = (pid: number): string => readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
 
-/** A real terminal with a person at it. `answer` is typed after the prompt. */
-async function sit(args: readonly string[], answer: (word: string) => string): Promise<Ran> {
-  const child = spawn('script', ['-qec', words(...args), '/dev/null'], {
-    env: { ...process.env, NODE_NO_WARNINGS: '1', TERM: 'dumb' },
-  });
-  started.push(child);
-  let out = '';
-  let isAnswered = false;
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-    const word = /Type\s+(\S+)\s+to\s+confirm: /.exec(out)?.[1];
-    if (word === undefined || isAnswered) return;
-    isAnswered = true;
-    child.stdin.write(`${answer(word)}\n`);
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, out, err: '' };
-}
-
 describe('a person at a terminal that the host did not start', () => {
   test('approves by typing the beginning of the digest', async () => {
     await startHost(ledger);
     const { inputDigest, confirmationId } = await readHeld();
     const args = ['approve', confirmationId, '--by', 'Ada', '--ledger', ledger];
     for (const wrong of ['yes', 'y', '']) {
-      const { out, code } = await sit(args, () => wrong);
+      const { out, code } = await sitAtTerminal(args, () => wrong);
       expect({ out, code }).toMatchObject({
         out: expect.stringContaining('No decision was recorded'),
         code: 1,
@@ -253,7 +204,7 @@ describe('a person at a terminal that the host did not start', () => {
     }
     expect(await readHeld()).toMatchObject({ status: 'pending' });
     const words: string[] = [];
-    const { out, code } = await sit(args, (word) => (words.push(word), word));
+    const { out, code } = await sitAtTerminal(args, (word) => (words.push(word), word));
     expect({ out, code }).toMatchObject({
       out: expect.stringContaining('Approved by Ada (typed by'),
       code: 0,
@@ -270,7 +221,7 @@ describe('a person at a terminal that the host did not start', () => {
     expect(await runCli(args)).toMatchObject({ code: 2, out: '' });
     expect(await runCli(args, { env: { QUITTANCE_TOKEN: 'qt_guess' } })).toMatchObject({ code: 1, out: '' });
     expect(existsSync(tokenFilePath(ledger))).toBe(false);
-    const made = await sit(args, (word) => word);
+    const made = await sitAtTerminal(args, (word) => word);
     expect(made.code).toBe(0);
     const token = /qt_[\w-]+/.exec(made.out)?.[0] ?? '';
     const next = ['tokens', 'create', '--name', 'Ben', '--role', 'approver', '--ledger', ledger];
