@@ -57,7 +57,7 @@ export interface Given {
   count(option: string): number | undefined;
 }
 
-/** The person at the terminal: where they read, and what they type. A piped input is no person. */
+/** The person at the terminal: where they read, and what they type. A pipe does not count as a person. */
 export type Person = {
   readonly screen: Terminal;
   /** Reads a line that the person types after the prompt. Undefined if they stopped. */

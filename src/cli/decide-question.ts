@@ -1,7 +1,7 @@
 /**
  * Decisions that people type.
  *
- * 1. A decision needs proof that a person or a token may make it: see `may-decide.ts`.
+ * 1. A decision needs proof that a person or a token may make it: see `proof.ts`.
  * 2. An approval covers what the person saw: either shown and confirmed here, or named by its digest.
  * 3. This process has no tools, so nothing runs here. The holder continues the call, or another process that has the
  *    tool.
@@ -23,7 +23,7 @@ import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import { findQuestion } from './find-question.ts';
-import { proofOptions, requireProof } from './may-decide.ts';
+import { proofOptions, requireProof } from './proof.ts';
 import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';

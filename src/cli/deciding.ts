@@ -5,7 +5,7 @@ import type { Context, Given } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import type { Question } from './find-question.ts';
-import type { Proof } from './may-decide.ts';
+import type { Proof } from './proof.ts';
 import { questionPage } from './question-page.ts';
 import { namesDigest, shortDigest } from './short-digest.ts';
 import { terminalId } from './terminal-text.ts';

@@ -3,7 +3,7 @@ import { isQuittanceError } from '../base/error.ts';
 import type { RemovalReason } from '../ledger/removal.ts';
 import type { Context, Given, Options } from './command.ts';
 import { exitCodes } from './exit-code.ts';
-import { proofOptions, requireDecider } from './may-decide.ts';
+import { proofOptions, requireDecider } from './proof.ts';
 import { UsageError } from './usage-error.ts';
 
 export const removalOptions: Options = {

@@ -82,7 +82,7 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
   }
 }
 
-test('a server that was started without a terminal and without a token logs nobody in', async () => {
+test('a server that was started without a terminal and without a token gives no login', async () => {
   const ledger = join(folder, 'ledger.db');
   const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json']);
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];

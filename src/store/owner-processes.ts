@@ -1,9 +1,9 @@
 import { PgPool } from './postgres/pg-pool.ts';
 import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { readLedgerRow } from './postgres/migrate.ts';
-import { readOwnerProcesses as readFromDatabase } from './postgres/postgres-owners.ts';
+import { readLeaseProcesses } from './postgres/postgres-owners.ts';
 import { readSettings } from './postgres/settings.ts';
-import { readOwnerProcesses as readFromFolder } from './sqlite/owner-lock.ts';
+import { readLockProcesses } from './sqlite/owner-lock.ts';
 import type { ProcessMark } from './files/system-process.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 
@@ -14,11 +14,11 @@ export async function readOwnerProcesses(url: string): Promise<readonly ProcessM
     case 'memory':
       return [];
     case 'sqlite':
-      return readFromFolder(`${address.path}.owners`);
+      return readLockProcesses(`${address.path}.owners`);
     case 'postgres': {
       const pool = new PgPool(readSettings(withPgEnvironment(address.url, process.env), {}));
       try {
-        return (await readLedgerRow(pool)) === undefined ? [] : await readFromDatabase(pool);
+        return (await readLedgerRow(pool)) === undefined ? [] : await readLeaseProcesses(pool);
       } finally {
         await pool.close();
       }

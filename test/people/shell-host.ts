@@ -1,6 +1,6 @@
 /**
- * A host with a shell tool, as agents have: holds one refund in the given ledger, then runs each line of its standard
- * input in a shell and prints the result. Run by tests.
+ * A host with a shell tool, as agents have. It holds one refund in the given ledger. Then it runs each line of its
+ * standard input in a shell and prints the result. Run by tests.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -5,7 +5,7 @@ import type { RemovalReason } from '../../ledger/removal.ts';
 import { refuseUnresolved } from '../../ledger/removal.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { Context, CliCommand, Given } from '../command.ts';
-import { proofOptions, readSecret } from '../may-decide.ts';
+import { proofOptions, readSecret } from '../proof.ts';
 import { readRemovalReason } from '../removal-reason.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';

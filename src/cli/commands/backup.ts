@@ -1,7 +1,7 @@
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireDecider } from '../may-decide.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 import { localTimeText, utcTimeText } from '../time-text.ts';

@@ -15,8 +15,8 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
-import type { Decider, Proof } from '../may-decide.ts';
-import { confirmWith, proofOptions, requireProof } from '../may-decide.ts';
+import type { Decider, Proof } from '../proof.ts';
+import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import { namesDigest, shortDigest } from '../short-digest.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
@@ -48,7 +48,7 @@ export const mcpReviewCommand: CliCommand = {
   },
   examples: [
     ['quittance mcp review', 'list tools, and answer one by one'],
-    [approveLine, 'one answer, in a script'],
+    [`${approveLine} --token-file ada.token`, 'one answer, in a script'],
     ['quittance mcp review --block github/delete_repo --digest 1a2b3c4d5e6f', 'never run this tool'],
     ['quittance mcp review --forget github/create_issue', 'ask again from now on'],
   ],

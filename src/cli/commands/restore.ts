@@ -3,7 +3,7 @@ import { findSealKey } from '../../store/seal-key.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { requireDecider } from '../may-decide.ts';
+import { requireDecider } from '../proof.ts';
 import { findLedger } from '../find-ledger.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireDecider } from '../may-decide.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -18,7 +18,8 @@ import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
-import { proofOptions, refuseOwners, whyNoLogin } from '../may-decide.ts';
+import { proofOptions, whyNoLogin } from '../proof.ts';
+import { refuseOwners } from '../refuse-owners.ts';
 import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
@@ -57,7 +58,10 @@ export const serveCommand: CliCommand = {
     ['quittance serve', 'the console on ./.quittance/ledger.db'],
     [line, 'also serve tools of programs in other languages, under contracts'],
     ['quittance serve --config quittance.yaml', 'as a service'],
-    ['quittance serve --port 0 --json', 'for scripts'],
+    [
+      'quittance serve --port 0 --json --token-file admin.token',
+      'for scripts; without a token, the line has no link',
+    ],
   ],
   async run(typed, context) {
     const { given, configFile } = layerOptions(typed, context.env, serveSettings);

@@ -5,7 +5,7 @@ import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
 import type { StoredContent } from '../../http/stored-content.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
-import { proofOptions, requireDecider } from '../may-decide.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';

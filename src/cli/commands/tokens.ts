@@ -8,7 +8,7 @@ import type { TokenRecord, Tokens } from '../../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
-import { proofOptions, requireDecider } from '../may-decide.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
@@ -64,6 +64,10 @@ export const tokensCommand: CliCommand = {
     [
       'TOKEN=$(quittance tokens create --name agent-7 --role operator --for 30d)',
       'a program that makes calls',
+    ],
+    [
+      'quittance tokens create --name Ben --role approver --token-file admin.token',
+      'from a script of an admin',
     ],
     ['quittance tokens revoke agent-7', 'revoke it immediately'],
   ],

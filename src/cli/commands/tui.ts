@@ -1,6 +1,6 @@
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireProof } from '../may-decide.ts';
+import { proofOptions, requireProof } from '../proof.ts';
 import { runTui } from '../tui/run-tui.ts';
 import { UsageError } from '../usage-error.ts';
 

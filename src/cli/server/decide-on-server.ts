@@ -9,7 +9,7 @@ import { confirmSeen } from '../deciding.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { decidedLines } from '../decided-lines.ts';
-import { requireProofAtServer } from '../may-decide.ts';
+import { requireProofAtServer } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ServerClient } from './server-client.ts';

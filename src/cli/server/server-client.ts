@@ -5,7 +5,7 @@ import type { Context, Given, Option } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
-import { readSecret } from '../may-decide.ts';
+import { readSecret } from '../proof.ts';
 import { readCredential } from './credentials.ts';
 
 export const serverOption: Option = {

@@ -261,7 +261,7 @@ function describePlace(): string {
 }
 
 /** The processes of this host that own calls of the ledger. */
-export async function readOwnerProcesses(pool: PgPool): Promise<readonly ProcessMark[]> {
+export async function readLeaseProcesses(pool: PgPool): Promise<readonly ProcessMark[]> {
   const rows = await pool.read<{ host: string }>(`SELECT o.host FROM @owners o WHERE NOT ${isGone}`);
   const start = `${hostname()} `;
   return rows.flatMap(({ host }) =>

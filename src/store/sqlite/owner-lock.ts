@@ -58,7 +58,7 @@ function writeOwnProcess(path: string): void {
 }
 
 /** The processes of this machine that hold the lock of an owner. */
-export function readOwnerProcesses(folder: string): ProcessMark[] {
+export function readLockProcesses(folder: string): ProcessMark[] {
   return listOwners(folder).flatMap((ownerId) => {
     if (readOwnerStatus(folder, ownerId) === 'gone') return [];
     try {

@@ -5,10 +5,10 @@
  * 1. To be able to start the program is not enough: the tools of an agent can start programs. Either a person types a
  *    confirmation at a terminal, or the caller has a token of the ledger whose role has the right.
  * 2. A process that has the ledger open to run calls cannot decide through a program that it started, whatever proof
- *    that program has. A detached program is not found this way. It still needs the proof.
+ *    that program has: see `refuse-owners.ts`. A detached program is not found this way. It still needs the proof.
  * 3. Neither rule reads the command text, the name of the program or the environment that led to it.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { DirectIdentity } from '../call/event.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor } from '../http/actor.ts';
@@ -19,13 +19,10 @@ import { tokenActor } from '../http/token-actor.ts';
 import type { TokenRecord, Tokens } from '../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
-import type { SystemProcess } from '../store/files/system-process.ts';
-import { readAncestors } from '../store/files/system-process.ts';
-import { readOwnerProcesses } from '../store/owner-processes.ts';
 import type { Context, Given, Options } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { ledgerFile } from './find-ledger.ts';
-import { terminalText } from './terminal-text.ts';
+import { refuseOwners } from './refuse-owners.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Options of every command that needs proof. */
@@ -168,8 +165,8 @@ function localLedger(given: Given, context: Context): string | undefined {
 }
 
 /**
- * Why a server that this command starts must not log its starter in: whoever can read the link or the token of the
- * server can decide. Undefined if it may.
+ * Why a server that this command starts must give no login: a reader of its link or token can decide. Undefined if it
+ * may.
  */
 export async function whyNoLogin(
   given: Given,
@@ -181,36 +178,6 @@ export async function whyNoLogin(
   const { role } = await findActor(secret, ledgerUrl, given, context);
   return allows(role, 'admin') ? undefined : 'the given token does not have the role admin';
 }
-
-/** Refuses if a process that has the ledger open to run calls started this program, directly or not. */
-export async function refuseOwners(url: string | undefined): Promise<void> {
-  if (url === undefined) return;
-  const path = ledgerFile(url);
-  // Under a second name, the file has other owners and other tokens next to it.
-  if (path !== undefined && (statSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1)
-    throw new UsageError(
-      `The ledger file ${path} has several names (hard links), so its owners and tokens cannot be known. Remove the other names.`,
-      [],
-      exitCodes.bad,
-    );
-  const ancestor = await findOwnerAbove(url);
-  if (ancestor === undefined) return;
-  throw new UsageError(
-    `${describeProcess(ancestor)} started this command and has the ledger open to run calls. A process that makes calls cannot decide about them, also not through a program that it starts.`,
-    ['Run the command in a terminal that this process did not start, or use the console.'],
-    exitCodes.bad,
-  );
-}
-
-async function findOwnerAbove(url: string): Promise<SystemProcess | undefined> {
-  const owners = new Set((await readOwnerProcesses(url)).map(({ pid, startedAt }) => `${pid} ${startedAt}`));
-  if (owners.size === 0) return undefined;
-  for (const ancestor of readAncestors())
-    if (owners.has(`${ancestor.pid} ${ancestor.startedAt}`)) return ancestor;
-  return undefined;
-}
-
-const describeProcess = ({ pid, name }: SystemProcess): string => `Process ${pid} (${terminalText(name)})`;
 
 /** The token of the caller. It is never an argument: other users can list those. */
 export function readSecret(given: Given, { env }: Context): string | undefined {
