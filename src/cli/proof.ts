@@ -9,6 +9,7 @@
  * 3. Neither rule reads the command text, the name of the program or the environment that led to it.
  */
 import { existsSync, readFileSync } from 'node:fs';
+import { isQuittanceError } from '../base/error.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor } from '../http/actor.ts';
@@ -173,10 +174,18 @@ export async function whyNoLogin(
   context: Context,
   ledgerUrl: string,
 ): Promise<string | undefined> {
+  if (context.person !== undefined) return undefined;
   const secret = readSecret(given, context);
-  if (secret === undefined) return context.person === undefined ? 'there is no terminal' : undefined;
-  const { role } = await findActor(secret, ledgerUrl, given, context);
-  return allows(role, 'admin') ? undefined : 'the given token does not have the role admin';
+  if (secret === undefined) return 'there is no terminal and no token';
+  try {
+    const { role } = await findActor(secret, ledgerUrl, given, context);
+    return allows(role, 'admin') ? undefined : 'the given token does not have the role admin';
+  } catch (error) {
+    // The token may be for another server, and there may be no ledger yet. Neither keeps a server from starting.
+    if (error instanceof UsageError || isQuittanceError(error))
+      return 'the given token is not one of this ledger';
+    throw error;
+  }
 }
 
 /** The token of the caller. It is never an argument: other users can list those. */

@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   symlinkSync,
   writeFileSync,
@@ -20,7 +21,6 @@ import { openLedger } from '../../src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { startHost } from './start-host.ts';
 import { makeFileToken } from '../make-token.ts';
-import type { Ran } from '../run-cli.ts';
 import { cliCommand, runCli } from '../run-cli.ts';
 import { quoteWord as quote, sitAtTerminal } from '../sit-at-terminal.ts';
 import { root } from '../sources.ts';
@@ -157,6 +157,19 @@ describe('a shell that the host started', () => {
     const { err, code } = await host.run(`env QUITTANCE_TOKEN=${token} ${words(...args)}`);
     expect({ err, code }).toMatchObject({ err: expect.stringContaining('has several names'), code: 1 });
     expect(await readHeld()).toMatchObject({ status: 'pending' });
+  });
+
+  test('is told from a shell of an earlier process with the same id by the start time', async () => {
+    const host = await startHost(ledger);
+    const token = makeFileToken(ledger, 'approver', 'Ada');
+    const [name = ''] = readdirSync(`${ledger}.owners`).filter((each) => each.endsWith('.process'));
+    const path = join(`${ledger}.owners`, name);
+    const [pid, startedAt] = readFileSync(path, 'utf8').trim().split(' ');
+    expect(pid).toBe(String(host.pid));
+    const approve = `env QUITTANCE_TOKEN=${token} ${words(...(await approveArguments()))}`;
+    expect(await host.run(approve)).toMatchObject({ code: 1, out: '' });
+    writeFileSync(path, `${pid} ${Number(startedAt) - 1}\n`);
+    expect(await host.run(approve)).toMatchObject({ code: 0, err: '' });
   });
 
   test('that is detached is no longer below the host, and then needs a token', async () => {
