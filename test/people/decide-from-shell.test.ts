@@ -159,7 +159,7 @@ describe('a shell that the host started', () => {
     expect(await readHeld()).toMatchObject({ status: 'pending' });
   });
 
-  test('is told from a shell of an earlier process with the same id by the start time', async () => {
+  test('differs by its start time from an earlier process with the same id', async () => {
     const host = await startHost(ledger);
     const token = makeFileToken(ledger, 'approver', 'Ada');
     const [name = ''] = readdirSync(`${ledger}.owners`).filter((each) => each.endsWith('.process'));
