@@ -12,6 +12,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpServerList, McpToolDetail } from '../src/http/api/mcp.ts';
 import { launchBrowser } from '../test/browser.ts';
+import { makeFileToken } from '../test/make-token.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pictures-'));
@@ -28,7 +29,12 @@ const demo = spawn(
     '0',
     '--json',
   ],
-  { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] },
+  {
+    cwd: root,
+    // Without a terminal, the demo gives a link only to the holder of a token.
+    env: { ...process.env, QUITTANCE_TOKEN: makeFileToken(join(folder, 'ledger.db')) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  },
 );
 const [line] = (await once(demo.stdout, 'data')) as [Buffer];
 const { url, link, token } = JSON.parse(String(line)) as { url: string; link: string; token: string };

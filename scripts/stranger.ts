@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { approve } from '../test/approve.ts';
+import { makeFileToken } from '../test/make-token.ts';
 import { launchBrowser } from '../test/browser.ts';
 
 const { values } = parseArgs({
@@ -85,6 +86,8 @@ try {
     return started;
   });
   const link = await time('npm run console, until the link', async () => {
+    // Without a terminal, the server gives a link only to the holder of a token.
+    env['QUITTANCE_TOKEN'] = makeFileToken(join(project, '.quittance', 'ledger.db'));
     const { said } = start('console', '--', '--port', '0', '--json');
     const [line] = await waitFor(said, /\{.*"link".*\}/);
     return (JSON.parse(line) as { link: string }).link;

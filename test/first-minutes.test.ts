@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
+import { makeFileToken } from './make-token.ts';
 import type { Job } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import type { CallQuery } from '../src/ledger/call-query.ts';
@@ -101,8 +102,11 @@ async function endAll(program: ChildProcess, signal: NodeJS.Signals): Promise<nu
   return program.exitCode;
 }
 
-const quittance = (args: readonly string[], cwd: string) =>
-  run(process.execPath, [cli, ...args], { cwd, env: { ...process.env, NODE_OPTIONS: '' } });
+const quittance = (args: readonly string[], cwd: string, token = '') =>
+  run(process.execPath, [cli, ...args], {
+    cwd,
+    env: { ...process.env, NODE_OPTIONS: '', QUITTANCE_TOKEN: token },
+  });
 
 test('the commands that a checkout suggests for another terminal work there', async () => {
   const cwd = join(folder, 'checkout');
@@ -191,7 +195,9 @@ describe('the package, installed in an empty folder', () => {
       (pending = (await quittance(['pending', '--json'], home)).stdout);
     await expect.poll(read, { interval: 500 }).not.toBe('');
     const { confirmationId, inputDigest } = JSON.parse(pending) as Record<string, string>;
-    await quittance(['approve', `${confirmationId}`, '--by', 'Ada', '--digest', `${inputDigest}`], home);
+    // A program has no terminal, so it needs a token.
+    const token = makeFileToken(join(home, '.quittance', 'ledger.db'), 'approver', 'Ada');
+    await quittance(['approve', `${confirmationId}`, '--digest', `${inputDigest}`], home, token);
     expect((await asking).stdout).toMatch(/call_2 awaits approval(?:.|\n)*^call_2 completed Ada$/m);
   });
 
@@ -216,6 +222,10 @@ describe('the package, installed in an empty folder', () => {
     const calls = async (): Promise<number> => {
       const demo = spawn(process.execPath, [...evenPriority, cli, 'demo', '--port', '0', '--json'], {
         cwd: home,
+        env: {
+          ...process.env,
+          QUITTANCE_TOKEN: makeFileToken(join(home, '.quittance', 'ledger.db')),
+        },
         stdio: ['ignore', 'pipe', 'inherit'],
         detached: true,
       });

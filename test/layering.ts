@@ -86,10 +86,11 @@ const isPure = (folder: string): boolean => pure.has(folder.split('/')[0] ?? fol
 const pureMayUse = new Set(['node:crypto', 'node:util']);
 
 /**
- * The folders that may read the global `process`. Contracts read its environment for their rules, and test
- * helpers check whether recording is allowed. The sandbox filters the environment and shows the running Node inside.
+ * The folders that may read the global `process`. Contracts read its environment for their rules, owners of a ledger
+ * register their process id, and test helpers check whether recording is allowed. The sandbox filters the environment
+ * and shows the running Node inside.
  */
-const readsProcess = new Set(['cli', 'contracts', 'sandbox', 'store', 'testing']);
+const readsProcess = new Set(['cli', 'contracts', 'sandbox', 'store', 'store/files', 'testing']);
 
 const bannedLines: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],

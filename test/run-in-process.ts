@@ -12,11 +12,13 @@ export type Sitting = {
   readonly columns?: number;
   /** The person's answer to what is shown. Without it there is no terminal. */
   readonly answer?: (shown: string, question: string) => boolean;
+  /** A token, as from QUITTANCE_TOKEN. */
+  readonly token?: string;
 };
 
 export async function runInProcess(
   args: readonly string[],
-  { ledger: path, columns = 100, answer }: Sitting,
+  { ledger: path, columns = 100, answer, token }: Sitting,
 ): Promise<Ran> {
   const [out, err] = [createPaper(columns), createPaper(columns)];
   const context: Context = {
@@ -26,10 +28,16 @@ export async function runInProcess(
     now: () => Date.now(),
     version: readVersion(),
     ask: answer && ((question) => Promise.resolve(answer(out.text(), question))),
+    person: answer && {
+      screen: out.terminal,
+      // Types the word that the prompt names, or something else.
+      readLine: (prompt) =>
+        Promise.resolve(answer(out.text(), prompt) ? /Type (\S+) to confirm/.exec(prompt)?.[1] : 'no'),
+    },
     ledgerUrl: () => path,
     userName: 'ada',
     identity: { kind: 'os_user', user: 'ada', uid: 1000 },
-    env: {},
+    env: token === undefined ? {} : { QUITTANCE_TOKEN: token },
     startProgress: () => ({ step: () => undefined, done: () => undefined }),
     async withLedger(given, work, access = 'look') {
       const ledger = await openLedger(path, { readOnly: access === 'look' });

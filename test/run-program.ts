@@ -5,6 +5,10 @@ import { runProgram } from '../src/cli/program.ts';
 import type { Ran } from './run-cli.ts';
 import { withoutProgress } from './run-cli.ts';
 
+/** A person at the terminal who types the word that each prompt names. */
+export const confirming = (prompt: string): Promise<string | undefined> =>
+  Promise.resolve(/Type (\S+) to confirm/.exec(prompt)?.[1]);
+
 /** Runs in another folder take turns: a process is in one folder only. */
 export async function runProgramHere(
   args: readonly string[],
@@ -12,11 +16,14 @@ export async function runProgramHere(
     cwd,
     env = {},
     readLine,
+    readTyped,
   }: {
     readonly cwd?: string;
     readonly env?: Readonly<Record<string, string>>;
     /** The person at the terminal, if there is one. */
     readonly readLine?: (prompt: string) => Promise<string | undefined>;
+    /** The same person, who confirms a decision. */
+    readonly readTyped?: (prompt: string) => Promise<string | undefined>;
   } = {},
 ): Promise<Ran> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
@@ -26,12 +33,18 @@ export async function runProgramHere(
   if (cwd !== undefined) process.chdir(cwd);
   try {
     const [code, out, err] = await Promise.all([
-      runProgram({ args, env, stdout, stderr, signal: new AbortController().signal, readLine }).finally(
-        () => {
-          stdout.end();
-          stderr.end();
-        },
-      ),
+      runProgram({
+        args,
+        env,
+        stdout,
+        stderr,
+        signal: new AbortController().signal,
+        readLine,
+        readTyped,
+      }).finally(() => {
+        stdout.end();
+        stderr.end();
+      }),
       text(stdout),
       text(stderr),
     ]);

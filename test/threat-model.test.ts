@@ -11,7 +11,7 @@ const rows = page
 
 test('every attacker of the threat model has something they can do and something they cannot', () => {
   const attackers = page.split(/^### /m).slice(1);
-  expect(attackers).toHaveLength(8);
+  expect(attackers).toHaveLength(9);
   for (const attacker of attackers) {
     expect(attacker).toMatch(/^\| can\b/m);
     expect(attacker).toMatch(/^\| cannot\b/m);

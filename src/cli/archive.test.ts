@@ -6,11 +6,11 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { systemClock } from '../base/clock.ts';
 import { sharePostgres } from '../../test/postgres/shared-postgres.ts';
-import { runProgramHere } from '../../test/run-program.ts';
+import { confirming, runProgramHere } from '../../test/run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-archive-'));
 const inFolder = (...args: string[]): ReturnType<typeof runProgramHere> =>
-  runProgramHere(args, { cwd: folder });
+  runProgramHere(args, { cwd: folder, readTyped: confirming });
 afterAll(() => rmSync(folder, { recursive: true }));
 
 type Store = 'sqlite' | 'postgres';

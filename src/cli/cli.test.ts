@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
-import { runProgramHere } from '../../test/run-program.ts';
+import { confirming, runProgramHere } from '../../test/run-program.ts';
 import { optionHelp } from './command.ts';
 import { commands } from './commands.ts';
 import { commandHelp } from './program-help.ts';
@@ -184,7 +184,8 @@ test('reconcile lists unresolved calls and accepts one resolution', async () => 
   const copy = join(folder, 'reconcile.db');
   for (const name of readdirSync(folder).filter((each) => each.startsWith('ledger.db')))
     cpSync(join(folder, name), join(folder, name.replace('ledger.db', 'reconcile.db')), { recursive: true });
-  const there = (...args: string[]): ReturnType<typeof runCli> => runProgramHere([...args, '--ledger', copy]);
+  const there = (...args: string[]): ReturnType<typeof runCli> =>
+    runProgramHere([...args, '--ledger', copy], { readTyped: confirming });
   expect((await there('reconcile')).out).toMatch(/call_failed +send_mail +failed \?/);
   const incomplete = await there('reconcile', 'call_failed', '--as', 'failed', '--reason', 'Seen.');
   expect(incomplete).toMatchObject({ code: 2, out: '' });

@@ -57,6 +57,13 @@ export interface Given {
   count(option: string): number | undefined;
 }
 
+/** The person at the terminal: where they read, and what they type. A pipe does not count as a person. */
+export type Person = {
+  readonly screen: Terminal;
+  /** Reads a line that the person types after the prompt. Undefined if they stopped. */
+  readonly readLine: (prompt: string) => Promise<string | undefined>;
+};
+
 /** Access to the outside world for a command. */
 export interface Context {
   readonly out: Terminal;
@@ -75,6 +82,8 @@ export interface Context {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Reads a line that the person types after the prompt; undefined without a terminal. Undefined if they stopped. */
   readonly readLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
+  /** The person who can confirm a decision; undefined without a terminal. */
+  readonly person?: Person | undefined;
   /** Keys and screen of the person at the terminal; undefined without one. */
   readonly keyboard?: { readonly input: KeyInput; readonly output: ScreenOutput } | undefined;
   /** URL of the selected ledger, for code that opens it in another thread. With `make`, the ledger need not exist. */

@@ -1,8 +1,9 @@
 /**
  * Decisions that people type.
  *
- * 1. An approval covers what the person saw: either shown and confirmed here, or named by its digest.
- * 2. This process has no tools, so nothing runs here. The holder continues the call, or another process that has the
+ * 1. A decision needs proof that a person or a token may make it: see `proof.ts`.
+ * 2. An approval covers what the person saw: either shown and confirmed here, or named by its digest.
+ * 3. This process has no tools, so nothing runs here. The holder continues the call, or another process that has the
  *    tool.
  */
 import { isQuittanceError } from '../base/error.ts';
@@ -22,17 +23,22 @@ import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import { findQuestion } from './find-question.ts';
+import { proofOptions, requireProof } from './proof.ts';
 import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
 import { decidedLines } from './decided-lines.ts';
 import type { Deciding } from './deciding.ts';
-import { isSeen } from './deciding.ts';
+import { confirmSeen } from './deciding.ts';
 import { serverOf, serverOption } from './server/server-client.ts';
 import { UsageError } from './usage-error.ts';
 
 export const decisionOptions: Options = {
-  by: { value: 'NAME', help: 'Name of the person who decides; not with --server' },
+  by: {
+    value: 'NAME',
+    help: 'Name of the person who decides; not with --server. A token has a name, so it needs none',
+  },
+  ...proofOptions,
   server: serverOption,
   reason: { value: 'TEXT', help: 'Reason, optional' },
   digest: {
@@ -56,16 +62,13 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
     return decideOnServer(given, context, deciding, server);
   }
   const [typed] = given.args;
-  const by = given.text('by');
   if (typed === undefined)
     throw new UsageError('Missing confirmation id or call id.', [
       'quittance pending',
       `quittance ${verb} --help`,
     ]);
-  if (by === undefined || by.trim() === '')
-    throw new UsageError('A decision needs the name of a person: --by is missing.', [
-      `quittance ${verb} ${shellWord(typed)} --by NAME`,
-    ]);
+  const line = `quittance ${verb} ${shellWord(typed)}`;
+  const proof = await requireProof(given, context, { role: 'approver', line });
   const waitSeconds = given.count('wait');
   return context.withLedger(
     given,
@@ -75,17 +78,19 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       const isOpen = view.status === 'pending' && !(ledger.now() >= (view.expiresAt ?? Infinity));
       const { decision, lines } = deciding.decide(given, view, context);
       // A decided confirmation is not shown: the error names the person and time of its decision.
-      if (isOpen && !(await isSeen(given, context, deciding, question, lines, ledger.now()))) {
+      const decider = isOpen
+        ? await confirmSeen(given, context, deciding, question, lines, ledger.now(), proof.confirm)
+        : await proof.confirm({ question: `${deciding.question} (already decided)`, word: verb });
+      if (decider === undefined) {
         await context.out.print('No decision was recorded.');
         return exitCodes.bad;
       }
       const reason = given.text('reason');
       const revision = given.count('revision') ?? view.preview?.revision;
-      const bound = deciding.question !== undefined || given.has('digest');
+      const bound = deciding.runs || given.has('digest');
       const decided = await decide(ledger, view, {
         ...decision,
-        by,
-        identity: context.identity,
+        ...decider,
         ...(reason !== undefined && { reason }),
         ...(bound && { inputDigest: view.inputDigest }),
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),

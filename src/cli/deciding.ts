@@ -5,8 +5,9 @@ import type { Context, Given } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import type { Question } from './find-question.ts';
+import type { Proof } from './proof.ts';
 import { questionPage } from './question-page.ts';
-import { namesDigest } from './short-digest.ts';
+import { namesDigest, shortDigest } from './short-digest.ts';
 import { terminalId } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -17,8 +18,10 @@ export type Deciding = {
   readonly verb: Verb;
   /** Past tense of the decision, for the message. */
   readonly done: string;
-  /** Question to ask at a terminal; undefined if nothing would run. */
-  readonly question: string | undefined;
+  /** Question to ask at a terminal. */
+  readonly question: string;
+  /** Can the call run after it? Then the decision must name what was reviewed. */
+  readonly runs: boolean;
   /** Returns the decision and the lines that show it. Throws if options are missing or invalid. */
   readonly decide: (
     given: Given,
@@ -33,16 +36,20 @@ type Decision =
   | Pick<PersonDecision & { decision: 'edit' }, 'decision' | 'arguments'>
   | Pick<PersonDecision & { decision: 'respond' }, 'decision' | 'response'>;
 
-/** Did the person see what they decide about? Throws if that is unknown. */
-export async function isSeen(
+/**
+ * Asks who decides, after they saw what they decide about. Undefined if they did not confirm. Throws if it is unknown
+ * what they saw.
+ */
+export async function confirmSeen<Decider>(
   given: Given,
-  { ask, out }: Context,
+  { person, out }: Context,
   deciding: Deciding,
   { view, ambiguous }: Pick<Question, 'view' | 'ambiguous'>,
   lines: readonly string[],
   now: number,
-): Promise<boolean> {
-  const { verb, question } = deciding;
+  confirm: (asked: Parameters<Proof['confirm']>[0]) => Promise<Decider>,
+): Promise<Decider> {
+  const { verb, question, runs } = deciding;
   const [digest, by] = [given.text('digest'), shellWord(given.text('by') ?? 'NAME')];
   if (digest !== undefined && !namesDigest(digest, view.inputDigest))
     throw new UsageError(
@@ -53,12 +60,16 @@ export async function isSeen(
       ],
       exitCodes.bad,
     );
-  if (question === undefined) return true;
-  const isShown = ask !== undefined && digest === undefined && !given.has('json');
-  if (isShown) {
-    for (const line of questionPage(view, out, now)) await out.print(line);
-    for (const line of ['', ...lines]) await out.print(line);
-    return ask(question);
+  if (!runs)
+    return confirm({
+      question: `${question} ${terminalId(view.toolName)}, call ${terminalId(view.callId)}?`,
+      word: verb,
+    });
+  if (person !== undefined && digest === undefined && !given.has('json')) {
+    const { screen } = person;
+    for (const line of questionPage(view, screen, now)) await screen.print(line);
+    for (const line of ['', ...lines]) await screen.print(line);
+    return confirm({ question, word: shortDigest(view.inputDigest).slice(0, 4), always: true });
   }
   if (digest === undefined)
     throw new UsageError(
@@ -79,5 +90,5 @@ export async function isSeen(
       ['quittance pending', `quittance ${verb} CONFIRMATION --by ${by} --digest DIGEST`],
     );
   if (!given.has('json')) for (const line of lines) await out.print(line);
-  return true;
+  return confirm({ question, word: shortDigest(view.inputDigest).slice(0, 4) });
 }

@@ -14,7 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const on = (...args: string[]): Promise<Ran> => runInProcess(['delegations', ...args], { ledger: path });
+const on = (...args: string[]): Promise<Ran> =>
+  runInProcess(['delegations', ...args], { ledger: path, answer: () => true });
 
 test('are given with an end by the user of the system, listed, and revoked', async () => {
   expect((await on()).err).toContain('No delegation is active.');
@@ -51,7 +52,7 @@ test.each([
   [['give', '--to', 'dan', '--by', 'Ada'], 'A delegation needs an end: --for or --until.'],
   [['give', '--to', 'dan', '--by', 'Ada', '--for', '1d', '--until', '2030-01-01'], 'needs an end'],
   [['give', '--by', 'Ada', '--for', '1d'], 'A delegation needs a delegate'],
-  [['give', '--to', 'dan', '--for', '1d'], 'A delegation needs a name'],
+  [['give', '--to', 'dan', '--for', '1d'], '--by is missing'],
   [['give', '--to', 'dan', '--by', 'Ada', '--for', '91d'], '90 days'],
   [['revoke'], 'Missing delegation id.'],
   [['revoke', 'dlg_none', '--by', 'Ada'], 'There is no delegation "dlg_none".'],

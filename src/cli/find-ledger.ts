@@ -1,5 +1,5 @@
 /** Finds the ledger to open. A read never creates one. */
-import { statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { LedgerAddress } from '../store/ledger-url.ts';
 import { parseLedgerUrl } from '../store/ledger-url.ts';
@@ -34,7 +34,8 @@ export function findLedger(
       `--ledger ${path.replace(/\/+$/, '')}/ledger.db`,
     ]);
   if (found.size === 0) throw new UsageError(`${path} is an empty file, not a ledger.`, name);
-  return url;
+  // Owners and tokens are next to the file itself, not next to a link to it.
+  return lstatSync(path).isSymbolicLink() ? realpathSync(path) : url;
 }
 
 /** The file of a ledger; undefined if it is in a database. */

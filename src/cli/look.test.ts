@@ -100,7 +100,8 @@ describe('reading a ledger', () => {
       code: 0,
       out: expect.stringContaining('had their bodies erased') as string,
     });
-    expect(readdirSync(`${path}.owners`)).toEqual([writer.owners.ownerId]);
+    const { ownerId } = writer.owners;
+    expect(readdirSync(`${path}.owners`)).toEqual([ownerId, `${ownerId}.process`]);
     await writer.close();
   });
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/eventually.ts';
+import { makeFileToken } from '../../test/make-token.ts';
 import type { Ran } from '../../test/run-cli.ts';
 import { runCli } from '../../test/run-cli.ts';
 import type { Sitting } from '../../test/run-in-process.ts';
@@ -50,16 +51,17 @@ function start(script: string, ...args: string[]) {
 }
 
 let count = 0;
-/** A fresh ledger, a process that holds these calls, and the command line on that ledger. */
+/** A fresh ledger, a process that holds these calls, and the command line on that ledger with a token of Ada. */
 async function hold(...callIds: string[]) {
   const path = join(folder, `${++count}.db`);
   const holder = start('hold-calls.ts', path, ...callIds);
-  const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
+  const token = makeFileToken(path, 'approver', 'Ada');
+  const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path, token });
   const pending = async (): Promise<Json[]> => jsonLines((await on('pending', '--json')).out);
   await eventually(async () => expect(await pending()).toHaveLength(callIds.length));
   const digestOf = async (callId: string): Promise<string> =>
     String((await pending()).find((each) => each['callId'] === callId)?.['inputDigest']);
-  return { path, on, pending, digestOf, holder };
+  return { path, on, pending, digestOf, holder, token };
 }
 
 /** Characters that must never reach a terminal. */
@@ -99,7 +101,7 @@ describe('quittance pending', () => {
 
 describe('a decision from another process', () => {
   test('covers the reviewed arguments, counts once, and lets the holder continue', async () => {
-    const { path, on, pending, digestOf, holder } = await hold('call_delete');
+    const { path, on, pending, digestOf, holder, token } = await hold('call_delete');
     const [question] = await pending();
     const digest = await digestOf('call_delete');
     const blind = await on('approve', 'call_delete', '--by', 'Ada');
@@ -110,20 +112,22 @@ describe('a decision from another process', () => {
       expect((await on('approve', 'call_delete', '--by', 'Ada', '--digest', other)).code).toBe(2);
     for (const other of ['0'.repeat(12), `hmac-${digest}`, `${digest}0`])
       expect((await on('approve', 'call_delete', '--by', 'Ada', '--digest', other)).code).toBe(1);
-    expect((await on('approve', 'call_delete', '--digest', digest)).err).toContain('--by is missing');
+    const nameless = await runInProcess(['approve', 'call_delete', '--digest', digest], { ledger: path });
+    expect(nameless.err).toContain('--by is missing');
     expect(await pending()).toHaveLength(1);
 
     const short = String(question?.['confirmationId']).slice(0, 12);
     const yes = ['approve', short, '--by', 'Ada', '--digest', digest.slice(7, 19), '--wait', '20'];
-    const first = await runCli([...yes, '--ledger', path]);
+    const first = await runCli([...yes, '--ledger', path], { env: { QUITTANCE_TOKEN: token } });
     expect(first).toMatchObject({ code: 0, err: '' });
-    expect(first.out).toMatch(/Approved by Ada \(typed by OS user [^)]+\): delete_order, call call_delete/);
+    expect(first.out).toMatch(/Approved by Ada \(token [^)]+\): delete_order, call call_delete/);
     expect(first.out).toContain('The process that holds the call continues it.');
     expect(first.out).toContain('The call ended: succeeded. The model receives:\n  {"deleted":true}');
     expect(await holder.next()).toMatchObject({ outcome: { output: { deleted: true } } });
-    const second = await on('deny', 'call_delete', '--by', 'Eve');
+    const eve = { ledger: path, answer: () => true };
+    const second = await runInProcess(['deny', 'call_delete', '--by', 'Eve'], eve);
     expect(second).toMatchObject({ code: 1, out: '' });
-    expect(second.err).toMatch(/was approved already by Ada \(typed by OS user [^)]+\) at \d{4}-/);
+    expect(second.err).toMatch(/was approved already by Ada \(token [^)]+\) at \d{4}-/);
   });
 
   test('can deny, or answer the model', async () => {
@@ -224,14 +228,14 @@ describe('a person at a terminal', () => {
     };
   };
 
-  test('sees everything that would run, and approves by a yes', async () => {
+  test('sees everything that would run, and approves by typing the beginning of the digest', async () => {
     const { path, pending, holder } = await hold('call_nasty', 'call_long');
     const no = at(path, false);
     const left = await runInProcess(['approve', 'call_long', '--by', 'Ada'], no);
     expect(left).toMatchObject({ code: 1 });
     expect(left.out).toMatch(/No decision was recorded\.\n$/);
     const [shown = '', question] = no.seen;
-    expect(question).toBe('Approve?');
+    expect(question).toMatch(/^Approve\? Type [0-9a-f]{4} to confirm: $/);
     // Even the last of a thousand lines is visible.
     expect(shown).toContain('the last line');
     expect(shown).not.toContain('… cut');
@@ -280,7 +284,7 @@ describe('a person at a terminal', () => {
 describe('quittance grants', () => {
   test('gives, lists and revokes, and calls record the grant', async () => {
     const path = join(folder, 'grants.db');
-    const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
+    const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path, answer: () => true });
     await start('worker-runtime.ts', 'make', path).next();
     expect((await on('grants')).err).toBe('No grant is active.\n');
     const give = ['grants', 'give', 'delete_*', '--session', 'ticket-42', '--by', 'Ada'];

@@ -33,6 +33,8 @@ export type Surroundings = {
   /** Asks the person at the terminal; undefined without a terminal. */
   readonly ask?: Context['ask'];
   readonly readLine?: Context['readLine'];
+  /** Reads a confirmation that the person types; undefined without a terminal. The output may be redirected. */
+  readonly readTyped?: Context['readLine'];
   readonly keyboard?: Context['keyboard'];
   readonly endNow?: Context['endNow'];
 };
@@ -51,6 +53,10 @@ export async function run(): Promise<void> {
   const readLine: Context['readLine'] = hasPerson
     ? (prompt) => readTerminalLine(prompt, stdin, stdout, signal)
     : undefined;
+  // The output may go elsewhere, as in TOKEN=$(quittance tokens create …): then the person reads the other stream.
+  const shown = stdout.isTTY ? stdout : stderr;
+  const readTyped: Context['readLine'] =
+    stdin.isTTY && shown.isTTY ? (prompt) => readTerminalLine(prompt, stdin, shown, signal) : undefined;
   const keyboard: Context['keyboard'] = hasPerson ? { input: stdin, output: stdout } : undefined;
   const endNow: Context['endNow'] = (code) => process.exit(stoppedBy() ?? code);
   const code = await runProgram({
@@ -61,6 +67,7 @@ export async function run(): Promise<void> {
     signal,
     ask,
     readLine,
+    readTyped,
     keyboard,
     endNow,
   });
@@ -76,6 +83,7 @@ export async function runProgram({
   signal,
   ask,
   readLine,
+  readTyped,
   keyboard,
   endNow,
 }: Surroundings): Promise<ExitCode> {
@@ -89,6 +97,10 @@ export async function runProgram({
     now: () => Date.now(),
     ask,
     readLine,
+    person: readTyped && {
+      screen: stderr.isTTY === true && stdout.isTTY !== true ? err : out,
+      readLine: readTyped,
+    },
     keyboard,
     ledgerUrl: (given, access) =>
       findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),

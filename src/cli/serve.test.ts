@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ContractsInForce, Stats, ToolDetail } from 'quittance/http';
+import { makeFileToken } from '../../test/make-token.ts';
 import { startCli } from '../../test/run-cli.ts';
 import { root } from '../../test/sources.ts';
 
@@ -56,7 +57,9 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
   const path = join(folder, 'runtime.mjs');
   writeFileSync(path, source);
   const ledger = join(folder, 'ledger.db');
-  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json', '--runtime', path]);
+  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json', '--runtime', path], {
+    env: { QUITTANCE_TOKEN: makeFileToken(ledger) },
+  });
   let told = '';
   child.stderr.setEncoding('utf8').on('data', (piece: string) => (told += piece));
   const [line] = (await Promise.race([
@@ -79,11 +82,29 @@ async function serving(source: string, visit: (ask: Ask) => Promise<void>): Prom
   }
 }
 
+test('a server that was started without a terminal and without a token gives no login', async () => {
+  const ledger = join(folder, 'ledger.db');
+  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json']);
+  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  const { url, link, token } = JSON.parse(line) as { url: string; link: string; token: null };
+  try {
+    expect({ link, token }).toEqual({ link: url, token: null });
+    const headers = { authorization: 'Bearer null' };
+    expect((await fetch(`${url}/v1/confirmations`)).status).toBe(401);
+    expect((await fetch(`${url}/v1/confirmations`, { headers })).status).toBe(401);
+  } finally {
+    child.kill('SIGINT');
+    await once(child, 'close');
+  }
+});
+
 test('a server continues after the reader of its messages has ended', async () => {
   const path = join(folder, 'rules.yaml');
   writeFileSync(path, rules);
   const ledger = join(folder, 'ledger.db');
-  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json', '--contracts', path]);
+  const child = startCli(['serve', '--ledger', ledger, '--port', '0', '--json', '--contracts', path], {
+    env: { QUITTANCE_TOKEN: makeFileToken(ledger) },
+  });
   const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
   const { url, token } = JSON.parse(line) as { readonly url: string; readonly token: string };
   const ask = async (): Promise<ContractsInForce> => {

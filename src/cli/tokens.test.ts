@@ -13,7 +13,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const tokens = (...args: string[]): Promise<Ran> => runInProcess(['tokens', ...args], { ledger });
+const tokens = (...args: string[]): Promise<Ran> =>
+  runInProcess(['tokens', ...args], { ledger, answer: () => true });
 const create = (name: string, role: string, ...more: string[]): Promise<Ran> =>
   tokens('create', '--name', name, '--role', role, ...more);
 

@@ -92,6 +92,7 @@ function open(options: { readonly by?: string; readonly env?: Readonly<Record<st
     stderr: errors,
     signal: stop.signal,
     keyboard: { input: keyboard, output: screen },
+    readTyped: () => Promise.resolve(undefined),
   });
   return {
     screen,
@@ -139,8 +140,7 @@ test('draws nothing after the terminal was restored, even if the ledger answers 
     output: screen,
     env: {},
     signal: new AbortController().signal,
-    by: undefined,
-    identity: { kind: 'os_user', user: 'ada' },
+    decider: undefined,
   });
   keyboard.write('\u0003');
   await expect.poll(() => keyboard.listenerCount('data')).toBe(1);

@@ -105,7 +105,7 @@ describe('[secrets-stay-out] an id of a session, a call or a tool that looks lik
     [['cassette', 'export', `${session}x`, '--out', join(folder, 'x.json')], /no /],
     [['grants', 'revoke', 'grant_x', '--session', session, '--by', 'Ada'], /./],
   ])('is masked on the command line, which accepts the mask: %j', async (args, expected) => {
-    const { out, err } = await runInProcess(args, { ledger: path, columns: 220 });
+    const { out, err } = await runInProcess(args, { ledger: path, columns: 220, answer: () => true });
     const printed = `${out}\n${err}`;
     expect(printed).toMatch(expected);
     const isRefused = /There is no (?:session|command|option)|Cannot read/.test(printed);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCli, startCli } from '../run-cli.ts';
+import { sitAtTerminal } from '../sit-at-terminal.ts';
 import { signInOptions } from '../sign-in/start-sign-in.ts';
 import { startProvider } from '../sign-in/test-provider.ts';
 import { holdCall } from './shop.ts';
@@ -82,9 +83,14 @@ test('a person signs in on the command line, decides there, and signs out', asyn
     .split('\n')
     .map((text) => JSON.parse(text) as { confirmationId: string; inputDigest: string });
   const { inputDigest = '' } = held.find((each) => each.confirmationId === confirmationId) ?? {};
-  const denied = await runCli(['deny', confirmationId, '--server', stage.url, '--digest', inputDigest], {
-    env,
+  const deny = ['deny', confirmationId, '--server', stage.url, '--digest', inputDigest];
+  // Every program of the user can read the stored sign-in, so it does not count without a person.
+  expect(await runCli(deny, { env })).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('needs a person who confirms it at a terminal'),
   });
+  const denied = await sitAtTerminal(deny, (word) => word, env);
   expect([denied.code, denied.out.replaceAll(/\s+/g, ' ')]).toEqual([
     0,
     expect.stringContaining(`verified by ${stage.provider.issuer} as u-bob (oidc device`),

@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ConfirmationPage } from 'quittance/http';
-import { runCli, startCli } from '../run-cli.ts';
+import { makeFileToken } from '../make-token.ts';
+import { startCli } from '../run-cli.ts';
 import { root } from '../sources.ts';
 
 let folder: string;
@@ -21,23 +22,25 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-serve-'));
   const ledger = join(folder, 'shop', 'ledger.db');
   const examples = join(root, 'examples/http');
-  operator = (
-    await runCli(['tokens', 'create', '--name', 'shop-agent', '--role', 'operator', '--ledger', ledger])
-  ).out.trim();
-  serving = startCli([
-    'serve',
-    '--ledger',
-    ledger,
-    '--port',
-    '0',
-    '--json',
-    '--name',
-    'Ada',
-    '--tools',
-    join(examples, 'tools.json'),
-    '--contracts',
-    join(examples, 'rules.yaml'),
-  ]);
+  operator = makeFileToken(ledger, 'operator', 'shop-agent');
+  const env = { QUITTANCE_TOKEN: makeFileToken(ledger) };
+  serving = startCli(
+    [
+      'serve',
+      '--ledger',
+      ledger,
+      '--port',
+      '0',
+      '--json',
+      '--name',
+      'Ada',
+      '--tools',
+      join(examples, 'tools.json'),
+      '--contracts',
+      join(examples, 'rules.yaml'),
+    ],
+    { env },
+  );
   const [line] = (await once(serving.stdout.setEncoding('utf8'), 'data')) as [string];
   ({ url, token: admin } = JSON.parse(line) as { url: string; token: string });
 });

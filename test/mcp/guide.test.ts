@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { findCommand, parseCommandLine } from '../../src/cli/command-line.ts';
 import { clientPaths } from '../../src/mcp/config/client-paths.ts';
+import { makeFileToken } from '../make-token.ts';
 import { runCli } from '../run-cli.ts';
 import { root } from '../sources.ts';
 
@@ -32,8 +33,9 @@ function makeHome() {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
   const env = { HOME: home, XDG_CONFIG_HOME: '', QUITTANCE_LEDGER: join(home, '.quittance', 'ledger.db') };
+  const token = makeFileToken(env.QUITTANCE_LEDGER, 'approver', 'Ada');
   const run = async (...args: string[]) => {
-    const ran = await runCli(args, { cwd: home, env });
+    const ran = await runCli(args, { cwd: home, env: { ...env, QUITTANCE_TOKEN: token } });
     expect(ran.out + ran.err).not.toContain(secret);
     return ran;
   };

@@ -23,14 +23,14 @@ import { evenPriority } from '../even-priority-arguments.ts';
 import { eventually } from '../eventually.ts';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 import { startCli } from '../run-cli.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 import { root } from '../sources.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-backup-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
 const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
-  runProgramHere(args, { cwd: folder });
+  runProgramHere(args, { cwd: folder, readTyped: confirming });
 
 describe('a backup while 200 calls a second are written', () => {
   const ledger = at('busy.db');

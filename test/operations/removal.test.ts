@@ -15,7 +15,7 @@ import { applyRetention } from '../../src/ledger/removal.ts';
 import { runRetention } from '../../src/cli/serve/run-retention.ts';
 import { eventually } from '../eventually.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-removal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -156,7 +156,7 @@ test('the command line erases, drops and applies rules, also from a configuratio
   await runtime.close();
   await ledger.close();
   const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
-    runProgramHere([...args, '--ledger', path]);
+    runProgramHere([...args, '--ledger', path], { readTyped: confirming });
   expect(await run('erase', '--session', 'a')).toMatchObject({ code: 2 });
   expect(await run('erase', '--session', 'a', '--call', 'c', '--reason', 'r')).toMatchObject({ code: 0 });
   expect(await run('erase', '--session', 'none', '--reason', 'r')).toMatchObject({ code: 1 });

@@ -1,5 +1,13 @@
 /** Rotation of the seal key through the command line: held calls with hidden input survive it. */
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -11,7 +19,7 @@ import { createKeyRing, formatKeyRing, parseKeyRing } from '../../src/ledger/key
 import { createSeal } from '../../src/ledger/seal.ts';
 import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
 import { eventually } from '../eventually.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-rotate-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,7 +42,7 @@ const tools = [
   }),
 ];
 const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
-  runProgramHere([...args, '--ledger', path], { cwd: folder });
+  runProgramHere([...args, '--ledger', path], { cwd: folder, readTyped: confirming });
 
 async function withRuntime<Result>(
   work: (runtime: Runtime, ledger: Ledger) => Promise<Result>,
@@ -109,6 +117,7 @@ describe('a rotation', () => {
       code: 0,
       out: expect.stringContaining('"state":"done","began":true,"resealed":2,"unopened":0') as string,
     });
+    expect(statSync(saved).mode & 0o777).toBe(0o600);
     const after = await sealedTexts();
     expect(after).toHaveLength(2);
     expect(after.filter((text) => before.includes(text))).toEqual([]);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { makeFileToken } from '../make-token.ts';
 import { startCli } from '../run-cli.ts';
 import { runProgramHere } from '../run-program.ts';
 
@@ -53,19 +54,7 @@ async function start(config: string, env: Readonly<Record<string, string>> = {})
 
 const runtime = join(import.meta.dirname, 'service-runtime.ts');
 
-async function token(ledger: string): Promise<string> {
-  const made = await runProgramHere([
-    'tokens',
-    'create',
-    '--name',
-    'bot',
-    '--role',
-    'admin',
-    '--ledger',
-    ledger,
-  ]);
-  return made.out.trim();
-}
+const token = (ledger: string): string => makeFileToken(ledger, 'admin', 'bot');
 
 const ask = (url: string, bearer: string, id: string, name: string, args: object): Promise<Response> =>
   fetch(`${url}/v1/calls`, {
@@ -87,7 +76,7 @@ describe('quittance serve as a service', () => {
       QUITTANCE_SLACK_ADDRESS: 'https://y.test',
       QUITTANCE_CHECK: 'yes',
     });
-    const bearer = await token(join(folder, 'one.db'));
+    const bearer = token(join(folder, 'one.db'));
     expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ready' });
     expect((await ask(url, bearer, 'held', 'delete_all', {})).status).toBeLessThan(300);
     expect((await ask(url, bearer, 'slow', 'slow', { ms: 3_000 })).status).toBeLessThan(300);
@@ -120,7 +109,7 @@ describe('quittance serve as a service', () => {
       `ledger: two.db\nport: 0\nruntime: ${runtime}\nlog: json\nstop_timeout: 1s\n`,
     );
     const first = await start(config);
-    const bearer = await token(join(folder, 'two.db'));
+    const bearer = token(join(folder, 'two.db'));
     await ask(first.url, bearer, 'slow', 'slow', { ms: 600_000 });
     first.child.kill('SIGTERM');
     expect(await once(first.child, 'close')).toEqual([143, null]);

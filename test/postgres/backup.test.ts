@@ -9,7 +9,7 @@ import { openLedger } from 'quittance/ledger';
 import type { Ledger } from 'quittance/store';
 import { parseKeyRing } from '../../src/ledger/key-ring.ts';
 import { eventually } from '../eventually.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 import { sharePostgres } from './shared-postgres.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-backup-'));
@@ -20,7 +20,7 @@ let server: string;
 let schemas = 0;
 const schema = (): string => `${server}?schema=backup_${process.pid}_${Date.now().toString(36)}_${++schemas}`;
 const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
-  runProgramHere(args, { cwd: folder, env });
+  runProgramHere(args, { cwd: folder, env, readTyped: confirming });
 
 const input = { type: 'object' } as const;
 let seen: unknown[] = [];

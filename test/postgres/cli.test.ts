@@ -14,8 +14,9 @@ import { commands } from '../../src/cli/commands.ts';
 import { copyLedger } from '../../src/store/copy-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { fillLedger } from '../fill-ledger.ts';
+import { makeToken } from '../make-token.ts';
 import { runCli, startCli } from '../run-cli.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 import { root } from '../sources.ts';
 import makeWorkerRuntime from '../worker-runtime.ts';
 import { sharePostgres } from './shared-postgres.ts';
@@ -398,6 +399,7 @@ describe('a command says the same on SQLite and on PostgreSQL', () => {
         const { code, out, err } = await runProgramHere(args, {
           cwd: earlier.folder,
           env: { COLUMNS: '120' },
+          readTyped: confirming,
         });
         note(out, earlier.ids);
         expect(out + err).not.toContain(password);
@@ -446,7 +448,7 @@ describe.each([
   async function serve(args: readonly string[]) {
     const child = startCli([...args, '--ledger', toUrl(), '--port', '0', '--json'], {
       cwd: folder,
-      env,
+      env: { ...env, QUITTANCE_TOKEN: await makeToken(toUrl(), Buffer.from(env.QUITTANCE_SEAL_KEY, 'hex')) },
     });
     let err = '';
     child.stderr.setEncoding('utf8').on('data', (more: string) => (err += more));
@@ -498,16 +500,16 @@ describe.each([
 
   test('serve takes tokens of the command line, and a revoked one stops working at once', async () => {
     const [one, two] = [await serve(['serve']), await serve(['serve'])];
+    const admin = await makeToken(toUrl(), Buffer.from(env.QUITTANCE_SEAL_KEY, 'hex'));
+    const asAdmin = { cwd: folder, env: { ...env, QUITTANCE_TOKEN: admin } };
     try {
       const made = await runCli(
         ['tokens', 'create', '--name', 'Eve', '--role', 'viewer', '--ledger', toUrl()],
-        { cwd: folder, env },
+        asAdmin,
       );
       const token = made.out.trim();
       for (const server of [one, two]) expect((await server.get('/v1/calls', token)).status).toBe(200);
-      expect(
-        await runCli(['tokens', 'revoke', 'Eve', '--ledger', toUrl()], { cwd: folder, env }),
-      ).toMatchObject({
+      expect(await runCli(['tokens', 'revoke', 'Eve', '--ledger', toUrl()], asAdmin)).toMatchObject({
         code: 0,
       });
       for (const server of [one, two]) expect((await server.get('/v1/calls', token)).status).toBe(401);

@@ -12,7 +12,7 @@ import { readSettings } from '../../src/store/postgres/settings.ts';
 import { openMigration } from '../../src/store/open-migration.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { runCli } from '../run-cli.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 import { envelope } from '../stage.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
@@ -385,7 +385,7 @@ describe('roles', () => {
       await expect
         .poll(async () => (await people.queries.findConfirmations({ status: 'pending' })).rows)
         .toHaveLength(1);
-      const { out, err, code } = await runCli(
+      const { out, err, code } = await runProgramHere(
         [
           decision,
           callId,
@@ -395,7 +395,7 @@ describe('roles', () => {
           urlOf(schema, login('approver')),
           ...(decision === 'approve' ? ['--digest', await digestOf(callId)] : []),
         ],
-        { cwd: folder, env: { QUITTANCE_SEAL_KEY: '' } },
+        { cwd: folder, env: { QUITTANCE_SEAL_KEY: '' }, readTyped: confirming },
       );
       expect({ code, err }).toEqual({ code: 0, err: '' });
       expect(out).toContain('Ada');

@@ -10,7 +10,7 @@ export const approveCommand: CliCommand = {
   takes: '<confirmation|call>',
   most: 1,
   about: [
-    'At a terminal, the command shows everything that would run and asks for confirmation. Elsewhere, --digest names the input you reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',
+    'At a terminal, the command shows everything that would run, and you confirm by typing the beginning of its digest. A program needs a token, and --digest names the input that was reviewed, as quittance pending prints it. An approval covers exactly those arguments. Rules and limits are checked again before the call runs.',
     'The command itself runs nothing. The process that holds the call continues it, or another process that has the tool. Exit code 1: nothing was decided, or --wait saw no outcome.',
   ],
   options: {
@@ -22,13 +22,13 @@ export const approveCommand: CliCommand = {
     uses: { value: 'N', help: 'Number of later calls that --for-session approves, 1,000 at most' },
   },
   examples: [
-    ['quittance approve cnf_5f2197f1 --by "Ada"', 'review it, then answer yes or no'],
+    ['quittance approve cnf_5f2197f1 --by "Ada"', 'review it, then type the beginning of the digest'],
     [
-      'quittance approve call_7 --by "Ada" --digest cba968742513 --wait 30',
+      'quittance approve call_7 --token-file ada.token --digest cba968742513 --wait 30',
       'from a script; waits for the outcome',
     ],
     [
-      'quittance approve call_7 --by "Ada" --digest cba968742513 --revision 2',
+      'quittance approve call_7 --token-file ada.token --digest cba968742513 --revision 2',
       'approve the second revision of the preview',
     ],
     [
@@ -41,6 +41,7 @@ export const approveCommand: CliCommand = {
       verb: 'approve',
       done: 'Approved',
       question: 'Approve?',
+      runs: true,
       decide: () => ({ decision: { decision: 'approve', ...readForSession(given) }, lines: [] }),
     }),
 };

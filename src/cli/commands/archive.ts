@@ -1,9 +1,12 @@
 import { isQuittanceError } from '../../base/error.ts';
 import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { RemovalReason } from '../../ledger/removal.ts';
 import { refuseUnresolved } from '../../ledger/removal.ts';
 import { checkOutputFile } from '../check-output-file.ts';
-import type { Context, CliCommand } from '../command.ts';
+import type { Context, CliCommand, Given } from '../command.ts';
+import { proofOptions, readSecret } from '../proof.ts';
+import { readRemovalReason } from '../removal-reason.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { parseMoment } from '../time-text.ts';
@@ -29,6 +32,7 @@ export const archiveCommand: CliCommand = {
     remove: { help: 'Remove the archived sessions from the ledger' },
     by: { value: 'NAME', help: 'Name recorded with the removals' },
     reason: { value: 'TEXT', help: 'Reason recorded with the removals' },
+    ...proofOptions,
     force: { help: 'Overwrite an existing file' },
   },
   examples: [
@@ -38,7 +42,7 @@ export const archiveCommand: CliCommand = {
       'the same, then remove',
     ],
   ],
-  run: (given, context) => {
+  run: async (given, context) => {
     const target = given.text('out');
     const before = given.text('before');
     const wanted = given.list('session');
@@ -48,7 +52,7 @@ export const archiveCommand: CliCommand = {
     if ((before === undefined) === (wanted.length === 0))
       throw new UsageError('Name either --before TIME or --session ID.', [example]);
     checkOutputFile(target, given.has('force') ? undefined : `${example} --force`);
-    const removal = removalOf(given.has('remove'), given.text('by'), given.text('reason'));
+    const removal = await readRemoval(given, context);
     return context.withLedger(
       given,
       async (ledger) => {
@@ -63,15 +67,15 @@ export const archiveCommand: CliCommand = {
   },
 };
 
-type Reason = { readonly by: string; readonly reason: string };
-
-function removalOf(isAsked: boolean, by: string | undefined, reason: string | undefined): Reason | undefined {
-  if (!isAsked) return undefined;
-  if (by === undefined || reason === undefined)
+async function readRemoval(given: Given, context: Context): Promise<RemovalReason | undefined> {
+  if (!given.has('remove')) return undefined;
+  const line = 'quittance archive --before 90d --out archive.jsonl --remove --by NAME --reason TEXT';
+  if (!given.has('reason') || (!given.has('by') && readSecret(given, context) === undefined))
     throw new UsageError('A removal is recorded with a name and a reason: --by and --reason are needed.', [
-      'quittance archive --before 90d --out archive.jsonl --remove --by NAME --reason TEXT',
+      line,
     ]);
-  return { by, reason };
+  const question = 'Remove the archived sessions from the ledger?';
+  return readRemovalReason(given, context, { line, question, word: 'remove' });
 }
 
 /** The ends of sessions without an open or unresolved call whose last event is before this time. */
@@ -95,7 +99,7 @@ async function archive(
   ledger: Ledger,
   heads: readonly Head[],
   target: string,
-  removal: Reason | undefined,
+  removal: RemovalReason | undefined,
   context: Context,
 ): Promise<ExitCode> {
   const { err, signal } = context;
@@ -127,13 +131,13 @@ async function archive(
 async function removeSession(
   ledger: Ledger,
   { sessionId, hash }: Head,
-  { by, reason }: Reason,
-  { err, identity }: Context,
+  removal: RemovalReason,
+  { err }: Context,
 ): Promise<boolean> {
   const shown = JSON.stringify(terminalId(sessionId));
   try {
     await refuseUnresolved(ledger, sessionId, undefined);
-    if (await ledger.retention.dropSession({ sessionId, by, reason, identity, lastHash: hash })) return true;
+    if (await ledger.retention.dropSession({ sessionId, ...removal, lastHash: hash })) return true;
     await err.say(`Session ${shown} changed since the export. It stays.`);
     return false;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 import { localTimeText, utcTimeText } from '../time-text.ts';
@@ -18,6 +19,7 @@ export const backupCommand: CliCommand = {
   options: {
     'with-seal-key': { help: 'Include the seal key file of the ledger' },
     'no-verify': { help: 'Do not verify the copy; `quittance restore` verifies it anyway' },
+    ...proofOptions,
     json: { help: 'JSON instead of text: one line with the manifest' },
   },
   examples: [
@@ -29,6 +31,15 @@ export const backupCommand: CliCommand = {
     if (folder === undefined)
       throw new UsageError('Name the folder for the backup.', ['quittance backup /backup/2026-11-17']);
     const url = context.ledgerUrl(given);
+    if (given.has('with-seal-key'))
+      // A holder of the key can open sealed inputs and make decision links.
+      await requireDecider(given, context, {
+        role: 'admin',
+        byDefault: context.userName,
+        line: 'quittance backup FOLDER --with-seal-key',
+        question: 'Include the seal key in the backup?',
+        word: 'key',
+      });
     const { out, err, signal, startProgress, version } = context;
     const { backupLedger } = await import('../../store/backup-ledger.ts');
     try {

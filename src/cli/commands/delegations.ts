@@ -4,6 +4,9 @@ import type { DelegationView } from '../../runtime/people/delegations.ts';
 import { listDelegations } from '../../runtime/people/delegations.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import { mayRevokeDelegation } from '../../http/routes/delegation-routes.ts';
+import type { Proof } from '../proof.ts';
+import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { withPeopleRuntime } from '../people-runtime.ts';
@@ -36,7 +39,8 @@ export const delegationsCommand: CliCommand = {
       value: 'NAME',
       help: 'The delegate: a subject of the identity provider, the name of a token, or an OS user',
     },
-    by: { value: 'NAME', help: 'Your name' },
+    by: { value: 'NAME', help: 'Your name; a token has a name' },
+    ...proofOptions,
     for: { value: 'SPAN', help: 'Duration: 6h, 7d; at most 90d' },
     until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
     reason: { value: 'TEXT', help: 'Reason, optional' },
@@ -48,15 +52,26 @@ export const delegationsCommand: CliCommand = {
     ['quittance delegations give --to dan --for 7d --by "Ada" --reason "Holiday"', 'dan approves for a week'],
     ['quittance delegations revoke dlg_1a2b3c4d --by "Ada"', 'end it early'],
   ],
-  run(given, context) {
+  async run(given, context) {
     const [action = 'list', subject] = given.args;
     switch (action) {
       case 'list':
         return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
-      case 'give':
-        return context.withLedger(given, (ledger, meant) => give(ledger, meant, context), 'write');
-      case 'revoke':
-        return context.withLedger(given, (ledger, meant) => revoke(ledger, subject, meant, context), 'write');
+      case 'give': {
+        requireOption(given, 'to', 'A delegation needs a delegate', giveLine);
+        const proof = await requireProof(given, context, { role: 'approver', line: giveLine });
+        return context.withLedger(given, (ledger, meant) => give(ledger, meant, context, proof), 'write');
+      }
+      case 'revoke': {
+        if (subject === undefined)
+          throw new UsageError('Missing delegation id.', ['quittance delegations', revokeLine]);
+        const proof = await requireProof(given, context, { role: 'approver', line: revokeLine });
+        return context.withLedger(
+          given,
+          (ledger, meant) => revoke(ledger, subject, meant, context, proof),
+          'write',
+        );
+      }
       default:
         throw new UsageError(`Expected "list", "give" or "revoke"; found ${JSON.stringify(action)}.`, [
           'quittance delegations',
@@ -98,16 +113,20 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   return exitCodes.good;
 }
 
-async function give(ledger: Ledger, given: Given, { out, now, identity }: Context): Promise<ExitCode> {
+async function give(ledger: Ledger, given: Given, { out, now }: Context, proof: Proof): Promise<ExitCode> {
   const to = requireOption(given, 'to', 'A delegation needs a delegate', giveLine);
-  const by = requireOption(given, 'by', 'A delegation needs a name', giveLine);
   const [span, moment, reason] = ['for', 'until', 'reason'].map((name) => given.text(name));
   if ((span === undefined) === (moment === undefined))
     throw new UsageError('A delegation needs an end: --for or --until.', [giveLine]);
   const until =
     span !== undefined ? ledger.now() + parseSpan(span, 'for') : parseMoment(moment ?? '', 'until', now());
+  const decider = await confirmWith(proof, {
+    question: `Let ${terminalText(to)} approve in your place until ${localTimeText(until)}?`,
+    word: 'delegate',
+    line: giveLine,
+  });
   const made = await withPeopleRuntime(ledger, helpLine, (runtime) =>
-    runtime.delegations.give({ by, identity, to, until, ...(reason !== undefined && { reason }) }),
+    runtime.delegations.give({ ...decider, to, until, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(toText(made));
   else
@@ -119,13 +138,11 @@ async function give(ledger: Ledger, given: Given, { out, now, identity }: Contex
 
 async function revoke(
   ledger: Ledger,
-  typed: string | undefined,
+  typed: string,
   given: Given,
-  { out, identity }: Context,
+  { out }: Context,
+  proof: Proof,
 ): Promise<ExitCode> {
-  if (typed === undefined)
-    throw new UsageError('Missing delegation id.', ['quittance delegations', revokeLine]);
-  const by = requireOption(given, 'by', 'A revocation needs a name', revokeLine);
   const wanted = typed.replace(/…$/, '');
   const found = (await listDelegations({ ledger })).filter(({ delegationId }) =>
     delegationId.startsWith(wanted),
@@ -139,10 +156,21 @@ async function revoke(
       ['quittance delegations --all'],
       exitCodes.bad,
     );
+  if (proof.actor !== undefined && !mayRevokeDelegation(first, proof.actor))
+    throw new UsageError(
+      `${proof.actor.name} may not revoke the delegation of ${first.by}: it is neither theirs nor to them.`,
+      ['quittance delegations'],
+      exitCodes.bad,
+    );
   const reason = given.text('reason');
   const { delegationId } = first;
+  const decider = await confirmWith(proof, {
+    question: `Revoke the delegation of ${terminalText(first.by)} to ${terminalText(first.to)}?`,
+    word: 'revoke',
+    line: revokeLine,
+  });
   const made = await withPeopleRuntime(ledger, helpLine, (runtime) =>
-    runtime.delegations.revoke({ delegationId, by, identity, ...(reason !== undefined && { reason }) }),
+    runtime.delegations.revoke({ delegationId, ...decider, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(toText(made));
   else await out.say(`Revoked: ${terminalText(made.to)} no longer approves for ${terminalText(made.by)}.`);

@@ -16,6 +16,8 @@ import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { defaultLedger, ledgerFile } from '../find-ledger.ts';
+import { proofOptions, whyNoLogin } from '../proof.ts';
+import { refuseOwners } from '../refuse-owners.ts';
 import { makeFolder } from '../make-folder.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -38,6 +40,7 @@ export const demoCommand: CliCommand = {
   options: {
     port: { value: 'PORT', help: 'Default: 4747, or a free port if it is taken; 0 takes any free port' },
     name: { value: 'NAME', help: 'Name recorded for decisions made in the console' },
+    ...proofOptions,
     'no-open': { help: 'Do not open a browser' },
     json: { help: 'JSON instead of text: one line with the address, the link and a token for this run' },
   },
@@ -50,6 +53,8 @@ export const demoCommand: CliCommand = {
     // A ledger in a database has no folder: the rules and the seal key are in the one of this project.
     const folder = dirname(ledgerFile(ledgerUrl) ?? defaultLedger);
     makeFolder(folder, ['quittance demo --ledger path/to/shop.db']);
+    await refuseOwners(ledgerUrl);
+    const noLogin = await whyNoLogin(given, context, ledgerUrl);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];
     try {
@@ -78,7 +83,7 @@ export const demoCommand: CliCommand = {
           reloadContracts: () => contracts.reload(),
           budgets,
           port,
-          localName: given.text('name') ?? context.userName,
+          ...(noLogin === undefined && { localName: given.text('name') ?? context.userName }),
           consoleFolder: findConsole(),
           console: { name: 'demo', color: 'green', currency: 'EUR' },
           version: context.version,
@@ -90,7 +95,7 @@ export const demoCommand: CliCommand = {
       const link = server.loginLink() ?? server.url;
       if (given.has('json'))
         await context.out.print(JSON.stringify({ url: server.url, link, token: server.token ?? null }));
-      else await announce(context, link, ledgerUrl, rules);
+      else await announce(context, { link, ledgerUrl, rules, noLogin });
       if (!given.has('no-open') && !given.has('json')) openBrowser(link);
       const stem = randomBytes(4).toString('hex');
       let count = 0;
@@ -140,14 +145,27 @@ async function onFreePort<Server>(
 
 async function announce(
   { out, err }: Context,
-  link: string,
-  ledgerUrl: string,
-  rules: string,
+  {
+    link,
+    ledgerUrl,
+    rules,
+    noLogin,
+  }: {
+    readonly link: string;
+    readonly ledgerUrl: string;
+    readonly rules: string;
+    /** Why there is no link that logs in. */
+    readonly noLogin: string | undefined;
+  },
 ): Promise<void> {
   const shown = showLedgerUrl(ledgerUrl);
   await err.say(`The shop is running. Its ledger is ${terminalText(shown)}.`);
   await err.say(`Its contracts are in ${terminalText(rules)}. Edit the file to change them.`);
-  await err.say('The console link, valid for one browser, once, within 15 minutes:');
+  await err.say(
+    noLogin === undefined
+      ? 'The console link, valid for one browser, once, within 15 minutes:'
+      : `The console logs no browser in, because ${noLogin}. Start the demo at a terminal, or log in with a token:`,
+  );
   await out.print(link);
   // With a hidden password the URL would not work as printed.
   const url = shown === ledgerUrl ? shellWord(terminalText(ledgerUrl)) : '"$QUITTANCE_LEDGER"';

@@ -7,7 +7,7 @@ export const denyCommand: CliCommand = {
   takes: '<confirmation|call>',
   most: 1,
   about: [
-    'The model receives the denial with your reason. A denial needs no digest; a given digest must match.',
+    'The model receives the denial with your reason. A denial needs no digest; a given digest must match. You confirm it at a terminal, or a program has a token.',
   ],
   options: decisionOptions,
   examples: [
@@ -18,7 +18,8 @@ export const denyCommand: CliCommand = {
     decideQuestion(given, context, {
       verb: 'deny',
       done: 'Denied',
-      question: undefined,
+      question: 'Deny',
+      runs: false,
       decide: () => ({ decision: { decision: 'deny' }, lines: [] }),
     }),
 };

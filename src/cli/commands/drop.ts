@@ -3,7 +3,7 @@ import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
 import { requireOption } from '../require-option.ts';
-import { safeJson } from '../terminal-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 
 const line = 'quittance drop --session ticket-42 --reason "test data"';
 
@@ -18,9 +18,10 @@ export const dropCommand: CliCommand = {
     ...removalOptions,
   },
   examples: [[line, 'one session']],
-  run(given, context) {
+  async run(given, context) {
     const wanted = requireOption(given, 'session', 'A removal needs a session', line);
-    const reason = readRemovalReason(given, context, line);
+    const question = `Remove the session ${terminalText(wanted)} permanently?`;
+    const reason = await readRemovalReason(given, context, { line, question, word: 'drop' });
     return context.withLedger(
       given,
       async (ledger, meant) => {

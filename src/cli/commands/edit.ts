@@ -27,15 +27,19 @@ export const editCommand: CliCommand = {
   examples: [
     [
       `quittance edit cnf_5f2197f1 --by "Ada" --args '${example}'`,
-      'review the difference, then answer yes or no',
+      'review the difference, then type the beginning of the digest',
     ],
-    ['quittance edit call_7 --by "Ada" --args @smaller.json --digest cba968742513', 'from a script'],
+    [
+      'quittance edit call_7 --token-file ada.token --args @smaller.json --digest cba968742513',
+      'from a script',
+    ],
   ],
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'edit',
       done: 'Approved with edited arguments',
       question: 'Approve the call with these arguments?',
+      runs: true,
       decide(_, view, { out }) {
         const typed = given.text('args');
         if (typed === undefined) throw new UsageError('--args is missing.', [`--args '${example}'`]);

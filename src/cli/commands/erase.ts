@@ -3,7 +3,7 @@ import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
 import { requireOption } from '../require-option.ts';
-import { safeJson } from '../terminal-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 
 const line = 'quittance erase --session ticket-42 --reason "request of the customer"';
 
@@ -19,9 +19,10 @@ export const eraseCommand: CliCommand = {
     ...removalOptions,
   },
   examples: [[line, 'a whole session']],
-  run(given, context) {
+  async run(given, context) {
     const wanted = requireOption(given, 'session', 'A removal needs a session', line);
-    const reason = readRemovalReason(given, context, line);
+    const question = `Empty ${given.has('call') ? 'this call' : 'the session'} ${terminalText(given.text('call') ?? wanted)} permanently?`;
+    const reason = await readRemovalReason(given, context, { line, question, word: 'erase' });
     return context.withLedger(
       given,
       async (ledger, meant) => {

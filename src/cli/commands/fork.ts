@@ -149,7 +149,7 @@ const saidAtEnd = (from: string, as: string, made: number, all: number): string 
 
 /** The server has the tools, and knows who is signed in. */
 async function forkOnServer(from: string, given: Given, context: Context, server: string): Promise<ExitCode> {
-  const client = connectTo(context, server);
+  const client = connectTo(given, context, server);
   const list = new URLSearchParams({ sessionId: from, limit: String(mostRepeated) });
   const page = given.has('at') ? undefined : await client.get(`/v1/calls?${list.toString()}`);
   const rows = isJsonObject(page) && Array.isArray(page['rows']) ? page['rows'] : [];

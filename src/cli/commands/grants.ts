@@ -8,6 +8,8 @@ import { listGrants } from '../../runtime/grants/grants.ts';
 import { withPeopleRuntime } from '../people-runtime.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import type { Proof } from '../proof.ts';
+import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -37,7 +39,8 @@ export const grantsCommand: CliCommand = {
   ],
   options: {
     session: { value: 'ID', help: 'Session of the grant; or list only grants of this session' },
-    by: { value: 'NAME', help: 'Name of the person who gives or revokes it' },
+    by: { value: 'NAME', help: 'Name of the person who gives or revokes it; a token has a name' },
+    ...proofOptions,
     where: { value: 'JSON|@FILE', help: 'Condition on the arguments; default: any arguments', file: true },
     for: { value: 'SPAN', help: 'Duration: 15m, 6h, 7d' },
     until: { value: 'TIME', help: 'End: 2026-10-12, 2026-10-12T14:00' },
@@ -57,27 +60,40 @@ export const grantsCommand: CliCommand = {
       'ask for approval again from now on',
     ],
   ],
-  run(given, context) {
+  async run(given, context) {
     const [action = 'list', subject] = given.args;
     switch (action) {
       case 'list':
         if (subject !== undefined) throw stray(subject);
         return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
       case 'give':
-        return context.withLedger(given, (ledger, meant) => give(ledger, subject, meant, context), 'write');
-      case 'revoke':
-        return context.withLedger(given, (ledger, meant) => revoke(ledger, subject, meant, context), 'write');
+      case 'revoke': {
+        const line = action === 'give' ? giveLine : revokeLine;
+        if (subject === undefined)
+          throw new UsageError(action === 'give' ? 'Missing tool name.' : 'Missing grant id.', [line]);
+        if (action === 'give') requireOption(given, 'session', 'A grant needs a session', line);
+        const proof = await requireProof(given, context, { role: 'approver', line });
+        const act = action === 'give' ? give : revoke;
+        return context.withLedger(
+          given,
+          (ledger, meant) => act(ledger, subject, meant, context, proof),
+          'write',
+        );
+      }
       default:
         throw stray(action);
     }
   },
 };
 
+const giveLine = 'quittance grants give TOOL --session ID --by NAME';
+const revokeLine = 'quittance grants revoke GRANT --by NAME';
+
 const stray = (word: string): UsageError =>
   new UsageError(`Expected "list", "give" or "revoke"; found ${JSON.stringify(word)}.`, [
     'quittance grants',
-    'quittance grants give TOOL --session ID --by NAME',
-    'quittance grants revoke GRANT --by NAME',
+    giveLine,
+    revokeLine,
   ]);
 
 async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
@@ -110,15 +126,13 @@ async function* readGrants(
 
 async function give(
   ledger: Ledger,
-  tool: string | undefined,
+  tool: string,
   given: Given,
-  { out, now, signal, identity }: Context,
+  { out, now, signal }: Context,
+  proof: Proof,
 ): Promise<ExitCode> {
-  const line = 'quittance grants give TOOL --session ID --by NAME';
-  if (tool === undefined) throw new UsageError('Missing tool name.', [line]);
   const toolName = await meantTool(ledger, tool, signal);
-  const sessionId = requireOption(given, 'session', 'A grant needs a session', line);
-  const by = requireOption(given, 'by', 'A grant needs a name', line);
+  const sessionId = requireOption(given, 'session', 'A grant needs a session', giveLine);
   const [typed, span, moment, reason] = ['where', 'for', 'until', 'reason'].map((name) => given.text(name));
   const where = typed === undefined ? undefined : readJsonArgument(typed, 'where', example);
   if (where !== undefined && !isJsonObject(where))
@@ -129,14 +143,20 @@ async function give(
   if (until !== undefined && until <= ledger.now())
     throw new UsageError('--until is in the past.', ['--for 1h']);
   const uses = given.count('uses');
+  const forMs = span === undefined ? undefined : parseSpan(span, 'for');
+  const which = where === undefined ? 'with any arguments' : `where ${terminalText(JSON.stringify(where))}`;
+  const decider = await confirmWith(proof, {
+    question: `Approve calls of ${terminalId(toolName)} in session ${terminalId(sessionId)} in advance, ${which}?`,
+    word: 'grant',
+    line: giveLine,
+  });
   const grant = await withPeopleRuntime(ledger, helpLine, (runtime) =>
     runtime.grants.give({
       sessionId,
       toolName,
-      by,
-      identity,
+      ...decider,
       ...(where !== undefined && { where }),
-      ...(span !== undefined && { forMs: parseSpan(span, 'for') }),
+      ...(forMs !== undefined && { forMs }),
       ...(until !== undefined && { until }),
       ...(uses !== undefined && { uses }),
       ...(reason !== undefined && { reason }),
@@ -146,7 +166,6 @@ async function give(
   else {
     const end = grant.until === undefined ? 'it is revoked' : localTimeText(grant.until);
     const count = grant.uses === undefined ? 'calls' : `${grant.uses} ${grant.uses === 1 ? 'call' : 'calls'}`;
-    const which = where === undefined ? 'with any arguments' : `where ${terminalText(JSON.stringify(where))}`;
     await out.say(
       `Granted by ${terminalText(describePerson({ name: grant.by, identity: grant.identity }))}: ${count} of ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}, ${which}, until ${end}. To revoke it: quittance grants revoke ${shortGrant(grant.grantId)} --by NAME`,
     );
@@ -156,13 +175,11 @@ async function give(
 
 async function revoke(
   ledger: Ledger,
-  typed: string | undefined,
+  typed: string,
   given: Given,
-  { out, signal, identity }: Context,
+  { out, signal }: Context,
+  proof: Proof,
 ): Promise<ExitCode> {
-  const line = 'quittance grants revoke GRANT --by NAME';
-  if (typed === undefined) throw new UsageError('Missing grant id.', ['quittance grants', line]);
-  const by = requireOption(given, 'by', 'A revocation needs a name', line);
   const { sessionId, grantId, revoked } = await findGrant(ledger, typed, given.text('session'), signal);
   if (revoked !== undefined)
     throw new UsageError(
@@ -171,13 +188,18 @@ async function revoke(
       exitCodes.bad,
     );
   const reason = given.text('reason');
+  const decider = await confirmWith(proof, {
+    question: `Revoke grant ${terminalId(grantId)}?`,
+    word: 'revoke',
+    line: revokeLine,
+  });
   const grant = await withPeopleRuntime(ledger, helpLine, (runtime) =>
-    runtime.grants.revoke({ sessionId, grantId, by, identity, ...(reason !== undefined && { reason }) }),
+    runtime.grants.revoke({ sessionId, grantId, ...decider, ...(reason !== undefined && { reason }) }),
   );
   if (given.has('json')) await out.print(safeJson(grantToJson(grant)));
   else
     await out.say(
-      `Revoked by ${terminalText(describePerson({ name: grant.revoked?.by ?? by, identity: grant.revoked?.identity }))}: ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}. Calls that have not started need approval again.`,
+      `Revoked by ${terminalText(describePerson({ name: grant.revoked?.by ?? decider.by, identity: grant.revoked?.identity }))}: ${terminalId(grant.toolName)} in session ${terminalId(sessionId)}. Calls that have not started need approval again.`,
     );
   return exitCodes.good;
 }

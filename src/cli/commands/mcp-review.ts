@@ -15,6 +15,8 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
+import type { Decider, Proof } from '../proof.ts';
+import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import { namesDigest, shortDigest } from '../short-digest.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
@@ -41,28 +43,35 @@ export const mcpReviewCommand: CliCommand = {
     digest: { value: 'DIGEST', help: 'Digest of the tool as shown; at least 12 characters' },
     forget: { value: 'SERVER/TOOL', help: 'Remove the answer about a tool' },
     by: { value: 'NAME', help: 'Name of the person who answers; default: the user' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: [
     ['quittance mcp review', 'list tools, and answer one by one'],
-    [approveLine, 'one answer, in a script'],
+    [`${approveLine} --token-file ada.token`, 'one answer, in a script'],
     ['quittance mcp review --block github/delete_repo --digest 1a2b3c4d5e6f', 'never run this tool'],
     ['quittance mcp review --forget github/create_issue', 'ask again from now on'],
   ],
-  run: (given, context) =>
-    context.withLedger(
+  async run(given, context) {
+    const answers = ['approve', 'block', 'forget'].some((name) => given.has(name));
+    const asks = !answers && !given.has('json') && context.person !== undefined;
+    const needs = { role: 'approver', byDefault: context.userName, line: approveLine } as const;
+    const proof = answers || asks ? await requireProof(given, context, needs) : undefined;
+    return context.withLedger(
       given,
       async (ledger) => {
         const path = ledgerFile(context.ledgerUrl(given));
         const reviews = new ToolReviews(openReviewDocuments(ledger, path), context.now);
         const servers = await listServers(reviews, given);
-        if (given.has('approve') || given.has('block')) return approve(reviews, servers, given, context);
-        if (given.has('forget')) return forget(reviews, given, context);
+        if (proof !== undefined && (given.has('approve') || given.has('block')))
+          return approve(reviews, servers, given, context, proof);
+        if (proof !== undefined && given.has('forget')) return forget(reviews, given, context, proof);
         if (given.has('json')) return printJson(servers, context);
-        return review(reviews, servers, given, context);
+        return review(reviews, servers, given, context, proof);
       },
       'write',
-    ),
+    );
+  },
 };
 
 type Row = ListedServer['tools'][number] & {
@@ -121,8 +130,10 @@ async function review(
   servers: readonly Server[],
   given: Given,
   context: Context,
+  /** Undefined without a person to ask. */
+  proof: Proof | undefined,
 ): Promise<ExitCode> {
-  const { out, err, ask } = context;
+  const { out, err } = context;
   if (servers.length === 0) {
     await err.say(
       'No gateway listed tools on this ledger yet. Start a client behind Quittance: quittance mcp install --client claude-desktop',
@@ -148,12 +159,13 @@ async function review(
   const open = rows.filter(isOpen);
   for (const row of given.has('all') ? rows : open) {
     for (const line of toolLines(row, out)) await out.print(line);
-    if (ask === undefined || !isOpen(row)) continue;
+    if (proof === undefined || !isOpen(row)) continue;
     const mode = chosenMode(row, given);
-    if (await ask(`Approve ${terminalText(`${row.from.name}/${row.listed.name}`)} as ${mode}?`))
-      await answer(reviews, row, mode, given, context);
+    const question = `Approve ${terminalText(`${row.from.name}/${row.listed.name}`)} as ${mode}?`;
+    const decider = await proof.confirm({ question, word: mode, always: true });
+    if (decider !== undefined) await answer(reviews, row, mode, given, context, decider);
   }
-  if (open.length > 0 && ask === undefined)
+  if (open.length > 0 && proof === undefined)
     await err.say(`${open.length} without an answer. To answer: ${approveLine}`);
   return exitCodes.good;
 }
@@ -194,6 +206,7 @@ async function approve(
   servers: readonly Server[],
   given: Given,
   context: Context,
+  proof: Proof,
 ): Promise<ExitCode> {
   const blocks = given.has('block');
   if (blocks && (given.has('approve') || given.has('ask')))
@@ -222,7 +235,12 @@ async function approve(
     );
   if (!isAll && !blocks && !given.has('mode'))
     throw new UsageError('An answer needs a mode: --mode is missing.', [approveLine]);
-  for (const row of rows) await answer(reviews, row, chosenMode(row, given), given, context);
+  const decider = await confirmWith(proof, {
+    question: `${blocks ? 'Block' : 'Approve'} ${terminalText(`${server.name}/${tool}`)}?`,
+    word: blocks ? 'block' : 'approve',
+    line: approveLine,
+  });
+  for (const row of rows) await answer(reviews, row, chosenMode(row, given), given, context, decider);
   return exitCodes.good;
 }
 
@@ -237,9 +255,9 @@ async function answer(
   { from: { name: server, address }, listed, review: { digest } }: Row,
   mode: ToolMode,
   given: Given,
-  { out, userName, identity }: Context,
+  { out }: Context,
+  { by, identity }: Decider,
 ): Promise<void> {
-  const by = given.text('by') ?? userName;
   const verdict = given.has('block') ? 'block' : given.has('ask') ? 'ask' : 'allow';
   await reviews.approve({ server, address, tool: listed.name, digest, verdict, mode, by, identity });
   const name = terminalText(`${server}/${listed.name}`);
@@ -248,14 +266,15 @@ async function answer(
   else await out.say(`Approved: ${name} as ${mode}.${verdict === 'ask' ? ' Every call asks.' : ''}`);
 }
 
-async function forget(
-  reviews: ToolReviews,
-  given: Given,
-  { out, userName, identity }: Context,
-): Promise<ExitCode> {
+async function forget(reviews: ToolReviews, given: Given, { out }: Context, proof: Proof): Promise<ExitCode> {
   const typed = given.text('forget') ?? '';
+  const decider = await confirmWith(proof, {
+    question: `Forget the answer about ${terminalText(typed)}?`,
+    word: 'forget',
+    line: 'quittance mcp review --forget SERVER/TOOL',
+  });
   const [server = '', tool = ''] = typed.split(/\/(.*)/s, 2);
-  const found = await reviews.forget({ server, tool, by: given.text('by') ?? userName, identity });
+  const found = await reviews.forget({ server, tool, ...decider });
   if (!found)
     throw new UsageError(
       `There is no answer about ${JSON.stringify(typed)}.`,

@@ -40,7 +40,7 @@ export const pendingCommand: CliCommand = {
       return context.withLedger(given, async (ledger, meant) =>
         show(await readWaiting(ledger, meant, context), ledger.now(), meant, context),
       );
-    const waiting = await readPending(connectTo(context, server), given);
+    const waiting = await readPending(connectTo(given, context, server), given);
     return show(waiting, context.now(), given, context);
   },
 };

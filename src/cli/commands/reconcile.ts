@@ -10,6 +10,8 @@ import { pagingOptions } from '../call-query.ts';
 import { callColumns, callRow, callToJson } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import type { Proof } from '../proof.ts';
+import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
@@ -36,7 +38,8 @@ export const reconcileCommand: CliCommand = {
   ],
   options: {
     as: { value: 'WORD', help: 'The finding', choices: Object.keys(resolutions) },
-    by: { value: 'NAME', help: 'Name of the person who resolves it' },
+    by: { value: 'NAME', help: 'Name of the person who resolves it; a token has a name' },
+    ...proofOptions,
     reason: { value: 'TEXT', help: 'Evidence for the finding, optional' },
     result: { value: 'JSON|@FILE', help: 'Output of the call, if known', file: true },
     session: { value: 'ID', help: 'Session of the call; or list only calls of this session' },
@@ -54,12 +57,19 @@ export const reconcileCommand: CliCommand = {
       'it may be retried',
     ],
   ],
-  run: (given, context) =>
-    context.withLedger(
+  async run(given, context) {
+    const [typed] = given.args;
+    const proof =
+      typed === undefined || !given.has('as')
+        ? undefined
+        : await requireProof(given, context, {
+            role: 'approver',
+            line: `quittance reconcile ${shellWord(typed)} --as ${given.text('as')}`,
+          });
+    return context.withLedger(
       given,
       (ledger, meant) => {
-        const [typed] = given.args;
-        if (typed !== undefined) return resolve(ledger, typed, given, context);
+        if (typed !== undefined) return resolve(ledger, typed, given, context, proof);
         const stray = ['as', 'by', 'reason', 'result'].find((option) => given.has(option));
         if (stray !== undefined)
           throw new UsageError(`--${stray} is about one call. Which one?`, [
@@ -68,8 +78,9 @@ export const reconcileCommand: CliCommand = {
           ]);
         return list(ledger, meant, context);
       },
-      given.args.length > 0 && given.has('as') ? 'write' : 'look',
-    ),
+      proof === undefined ? 'look' : 'write',
+    );
+  },
 };
 
 async function list(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
@@ -111,23 +122,31 @@ async function countAbandoned(ledger: Ledger): Promise<number> {
   return count;
 }
 
-async function resolve(ledger: Ledger, typed: string, given: Given, context: Context): Promise<ExitCode> {
-  const [as, by, reason] = [given.text('as'), given.text('by'), given.text('reason')];
+async function resolve(
+  ledger: Ledger,
+  typed: string,
+  given: Given,
+  context: Context,
+  /** Undefined without a finding. */
+  proof: Proof | undefined,
+): Promise<ExitCode> {
+  const [as, reason] = [given.text('as'), given.text('reason')];
   const { sessionId, callId } = await findCall(ledger, typed, given.text('session'), 'reconcile');
   const line = `quittance reconcile ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`;
-  const missing = as === undefined ? '--as' : by === undefined ? '--by' : undefined;
   const resolution = resolutions[as ?? ''];
-  if (missing !== undefined || resolution === undefined || by === undefined)
-    throw new UsageError(`A resolution is permanent and needs a finding and a name: ${missing} is missing.`, [
-      `${line} --as ${as ?? 'succeeded'} --by ${shellWord(by ?? 'NAME')}`,
+  if (as === undefined || resolution === undefined || proof === undefined)
+    throw new UsageError('A resolution is permanent and needs a finding and a name: --as is missing.', [
+      `${line} --as succeeded --by ${shellWord(given.text('by') ?? 'NAME')}`,
       `quittance show ${shellWord(terminalId(callId))} --session ${shellWord(terminalId(sessionId))}`,
     ]);
   const typedResult = given.text('result');
   const result = typedResult === undefined ? undefined : readJsonArgument(typedResult, 'result', '{"id":7}');
   if (result !== undefined && resolution !== 'succeeded')
     throw new UsageError('--result is what an effect gave that did happen: --as succeeded.', [
-      `${line} --as succeeded --by ${shellWord(by)} --reason WHY`,
+      `${line} --as succeeded --reason WHY`,
     ]);
+  const question = `Resolve call ${terminalId(callId)} as ${as}, permanently?`;
+  const { by, identity } = await confirmWith(proof, { question, word: as, line: `${line} --as ${as}` });
   const runtime = createPeopleRuntime(ledger);
   try {
     const call = await runtime.calls.reconcile(
@@ -135,7 +154,7 @@ async function resolve(ledger: Ledger, typed: string, given: Given, context: Con
       {
         resolution,
         by,
-        identity: context.identity,
+        identity,
         ...(reason !== undefined && { reason }),
         ...(result !== undefined && { result }),
       },

@@ -19,7 +19,8 @@ export const respondCommand: CliCommand = {
     decideQuestion(given, context, {
       verb: 'respond',
       done: 'Answered',
-      question: undefined,
+      question: 'Answer the model instead of',
+      runs: false,
       decide() {
         const response = given.text('text');
         if (response === undefined)

@@ -3,6 +3,7 @@ import { findSealKey } from '../../store/seal-key.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
+import { requireDecider } from '../proof.ts';
 import { findLedger } from '../find-ledger.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
@@ -38,6 +39,16 @@ export const restoreCommand: CliCommand = {
     if (given.has('ledger')) throw new UsageError('The new ledger is an argument, not --ledger.', [line]);
     const { signal, startProgress, err } = context;
     const target = findLedger(to, undefined, true);
+    if (given.has('tokens'))
+      // The new ledger has no tokens yet, so a person gives these rights.
+      await requireDecider(given, context, {
+        role: 'admin',
+        byDefault: context.userName,
+        ledgerUrl: target,
+        line: `${line} --tokens`,
+        question: 'Restore the access tokens of the backup?',
+        word: 'tokens',
+      });
     const { restoreLedger } = await import('../../store/restore-ledger.ts');
     try {
       const restored = await restoreLedger(folder, target, {

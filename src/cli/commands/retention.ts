@@ -17,7 +17,7 @@ export const retentionCommand: CliCommand = {
   summary: 'Remove or erase old sessions, by age and by name',
   about: [
     'Applies to sessions without an event since the given time. Sessions with an open, held or unresolved call stay, and are listed. Each removal is recorded in the ledger with a name and a reason. quittance serve applies the same rules from its configuration: retention.rules.',
-    'With --config, the rules of that file are applied instead of the options.',
+    'With --config, the rules of that file are applied instead of the options. A scheduled job needs a token with the role admin.',
   ],
   options: {
     'older-than': { value: 'SPAN', help: 'Sessions without an event for this long: 90d, 2w' },
@@ -32,14 +32,18 @@ export const retentionCommand: CliCommand = {
     [line, 'remove it'],
     ['quittance retention --older-than 7d --session "test-*" --reason "test data"', 'by name'],
   ],
-  run(given, context) {
+  async run(given, context) {
     const rules = given.has('config')
       ? readRetentionRules(layerOptions(given, context.env, serveSettings).given)
       : [readRule(given.text('older-than'), given.text('session'), given.has('erase'))];
     const dryRun = given.has('dry-run');
     const reason = dryRun
       ? { by: context.userName, reason: 'dry run' }
-      : readRemovalReason(given, context, line);
+      : await readRemovalReason(given, context, {
+          line,
+          question: 'Remove what these rules name, permanently?',
+          word: 'remove',
+        });
     return context.withLedger(
       given,
       async (ledger) => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -18,6 +19,7 @@ export const rotateKeyCommand: CliCommand = {
       help: 'Print the keys to keep, for keys from a variable or a command. They are secret',
     },
     lost: { help: 'The old key is lost: begin with a new one, and drop what it sealed' },
+    ...proofOptions,
     json: { help: 'JSON instead of text: one line' },
   },
   examples: [
@@ -33,6 +35,14 @@ export const rotateKeyCommand: CliCommand = {
     if (saveOld !== undefined && existsSync(saveOld))
       throw new UsageError(`${saveOld} already exists.`, ['quittance rotate-key --save-old other.key']);
     const url = context.ledgerUrl(given);
+    // A holder of the key can open sealed inputs and make decision links.
+    await requireDecider(given, context, {
+      role: 'admin',
+      byDefault: context.userName,
+      line: 'quittance rotate-key',
+      question: given.has('lost') ? 'Drop everything that the old key sealed?' : 'Replace the seal key?',
+      word: 'rotate',
+    });
     const { rotateKey } = await import('../../store/rotate-key.ts');
     const { state, waitingFor, began, resealed, unopened, keys } = await rotateKey(url, {
       env,

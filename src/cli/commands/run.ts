@@ -156,7 +156,7 @@ const waitMs = 2_000;
 
 /** The server has the tool, and knows who is signed in. */
 async function runOnServer(given: Given, context: Context, server: string): Promise<ExitCode> {
-  const client = connectTo(context, server);
+  const client = connectTo(given, context, server);
   const again = given.text('again');
   const { principal, ...request } = toRequest(
     given,

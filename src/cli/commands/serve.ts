@@ -19,6 +19,8 @@ import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
+import { proofOptions, whyNoLogin } from '../proof.ts';
+import { refuseOwners } from '../refuse-owners.ts';
 import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
@@ -40,7 +42,7 @@ export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'Serve the ledger over HTTP: the console, and an API for programs',
   about: [
-    'Listens on this machine only and prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
+    'Listens on this machine only. At a terminal, or with a token of an admin, it prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
     '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger, { quietHours }) => createRuntime({ tools, contracts, ledger, quietHours }).',
     'Every option can also be an environment variable (--public-url is QUITTANCE_PUBLIC_URL) or a key of the configuration file (public_url). The command line wins over the environment, and the environment over the file. An unknown key in the file is an error.',
   ],
@@ -51,12 +53,16 @@ export const serveCommand: CliCommand = {
       file: true,
     },
     ...serveSettings,
+    ...proofOptions,
   },
   examples: [
     ['quittance serve', 'the console on ./.quittance/ledger.db'],
     [line, 'also serve tools of programs in other languages, under contracts'],
     ['quittance serve --config quittance.yaml', 'as a service'],
-    ['quittance serve --port 0 --json', 'for scripts'],
+    [
+      'quittance serve --port 0 --json --token-file admin.token',
+      'for scripts; without a token, the line has no link',
+    ],
   ],
   async run(typed, context) {
     const { given, configFile } = layerOptions(typed, context.env, serveSettings);
@@ -78,6 +84,9 @@ export const serveCommand: CliCommand = {
       level: (given.text('log-level') ?? 'info') as LogLevel, // one of the choices
       now: context.now,
     });
+    // People and programs decide through a server, so a process that makes calls cannot start one.
+    await refuseOwners(ledgerUrl);
+    const noLogin = await whyNoLogin(typed, context, ledgerUrl);
     const sealKeyFile = given.text('seal-key-file');
     const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
     const closing: (() => unknown)[] = [() => ledger.close()];
@@ -102,7 +111,16 @@ export const serveCommand: CliCommand = {
       closing.push(() => runtime.close());
       // Loaded first: no call may arrive between the start of the server and that of the notifications.
       const sending = settings && (await import('../../notifications/start-notifications.ts'));
-      const server = await start({ options, context, ledger, ledgerUrl, runtime, port, log });
+      const { localName: _, ...others } = options;
+      const server = await start({
+        options: noLogin === undefined ? options : others,
+        context,
+        ledger,
+        ledgerUrl,
+        runtime,
+        port,
+        log,
+      });
       closing.push(() => server.close());
       if (settings !== undefined && sending !== undefined) {
         const publicUrl = (given.text('public-url') ?? server.url).replace(/\/+$/, '');
@@ -115,7 +133,7 @@ export const serveCommand: CliCommand = {
         closing.push(() => reminders.close());
       }
       closing.push(runRetention(ledger, rules, everyMs, log));
-      await announce(server, given, context, ledgerUrl, log);
+      await announce(server, given, context, { ledgerUrl, log, noLogin });
       await untilStopped(context.signal);
       if (!(await stopServer(server, runtime, times, log))) context.endNow?.(exitCodes.broken);
     } finally {
@@ -169,8 +187,16 @@ async function announce(
   server: HttpServer,
   given: Given,
   { out, env }: Context,
-  ledgerUrl: string,
-  log: ServerLog,
+  {
+    ledgerUrl,
+    log,
+    noLogin,
+  }: {
+    readonly ledgerUrl: string;
+    readonly log: ServerLog;
+    /** Why there is no link that logs in. */
+    readonly noLogin: string | undefined;
+  },
 ): Promise<void> {
   const link = server.loginLink() ?? server.url;
   if (given.has('json')) {
@@ -184,7 +210,7 @@ async function announce(
     'server.ready',
     log.format === 'json'
       ? `Serving ${showLedgerUrl(ledgerUrl)}.`
-      : `Serving ${showLedgerUrl(ledgerUrl)}. The link logs in one browser, once, within 15 minutes. Press Ctrl-C to stop.`,
+      : `Serving ${showLedgerUrl(ledgerUrl)}. ${noLogin === undefined ? 'The link logs in one browser, once, within 15 minutes.' : `The address logs no browser in, because ${noLogin}. Log in with a token: quittance tokens create, at a terminal.`} Press Ctrl-C to stop.`,
     { url: server.url },
   );
   // Others may belong to the files that the settings name. A variable that nearly has the name of a setting does not.

@@ -5,6 +5,7 @@ import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
 import type { StoredContent } from '../../http/stored-content.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
@@ -23,7 +24,7 @@ export const signInsCommand: CliCommand = {
   about: [
     'People sign in to the server with an identity provider. `end` with a subject ends all sign-ins of that person, in browsers and on command lines, at once. Decision links that the person made become invalid. Disable the account at the provider too, or the person can sign in again.',
   ],
-  options: { json: jsonOption },
+  options: { ...proofOptions, json: jsonOption },
   examples: [
     ['quittance sign-ins', 'who is signed in'],
     ['quittance sign-ins end 00u1abcd', 'end all sign-ins of a person'],
@@ -39,6 +40,14 @@ export const signInsCommand: CliCommand = {
         'quittance sign-ins',
         'quittance sign-ins end SUBJECT',
       ]);
+    if (action === 'end' && subject !== undefined)
+      await requireDecider(given, context, {
+        role: 'admin',
+        byDefault: context.userName,
+        line: 'quittance sign-ins end SUBJECT',
+        question: `End the sign-ins of ${terminalText(subject)}?`,
+        word: 'end',
+      });
     const path = ledgerFile(context.ledgerUrl(given));
     const work = async (content: StoredContent<SignInContent>): Promise<ExitCode> => {
       await content.refresh();

@@ -8,6 +8,7 @@ import type { TokenRecord, Tokens } from '../../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
@@ -25,6 +26,7 @@ import { UsageError } from '../usage-error.ts';
 import { withoutUndefined } from '../to-json.ts';
 
 const actions = ['list', 'create', 'revoke'] as const;
+const revokeLine = 'quittance tokens revoke NAME';
 const createLine = 'quittance tokens create --name "Ada" --role approver';
 
 export const tokensCommand: CliCommand = {
@@ -35,6 +37,7 @@ export const tokensCommand: CliCommand = {
   most: 2,
   about: [
     'A token gives access to the server that `quittance serve` starts on this ledger. Every decision made with a token records its name. Roles: a viewer reads; an operator makes, runs and reports calls; an approver decides held calls and gives grants; an admin does everything. Operators cannot approve, and approvers cannot make calls.',
+    'To create or revoke a token, confirm it at a terminal, or use a token with the role admin. The first token of a ledger is created at a terminal.',
     'A token is shown once, when it is created. Only its digest is stored, in a file next to the ledger or in its database. A revoked token stops working immediately.',
   ],
   options: {
@@ -52,6 +55,7 @@ export const tokensCommand: CliCommand = {
       file: true,
     },
     for: { value: 'SPAN', help: 'Lifetime: 6h, 30d; default: until it is revoked' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: [
@@ -61,6 +65,10 @@ export const tokensCommand: CliCommand = {
       'TOKEN=$(quittance tokens create --name agent-7 --role operator --for 30d)',
       'a program that makes calls',
     ],
+    [
+      'quittance tokens create --name Ben --role approver --token-file admin.token',
+      'from a script of an admin',
+    ],
     ['quittance tokens revoke agent-7', 'revoke it immediately'],
   ],
   async run(given, context) {
@@ -68,6 +76,7 @@ export const tokensCommand: CliCommand = {
     if (subject !== undefined && action !== 'revoke') throw stray(subject);
     if (!isAction(action)) throw stray(action);
     const path = ledgerFile(context.ledgerUrl(given, 'make'));
+    if (action !== 'list') await requireAdmin(action, subject, given, context);
     const work = (tokens: Tokens): Promise<ExitCode> => {
       switch (action) {
         case 'list':
@@ -93,6 +102,31 @@ export const tokensCommand: CliCommand = {
   },
 };
 
+/** A token gives its rights to its holder, so only an admin gives or takes one. */
+async function requireAdmin(
+  action: 'create' | 'revoke',
+  subject: string | undefined,
+  given: Given,
+  context: Context,
+): Promise<void> {
+  if (action === 'create') {
+    requireOption(given, 'name', 'A token needs a name', createLine);
+    requireOption(given, 'role', 'A token needs a role', createLine);
+  } else if (subject === undefined)
+    throw new UsageError('Missing token name.', ['quittance tokens', revokeLine]);
+  const [name, role] = [subject ?? given.text('name') ?? '', given.text('role') ?? ''];
+  await requireDecider(given, context, {
+    role: 'admin',
+    byDefault: context.userName,
+    line: action === 'create' ? createLine : revokeLine,
+    question:
+      action === 'create'
+        ? `Create a token for ${terminalText(name)} with the role ${terminalText(role)}?`
+        : `Revoke the token ${terminalText(name)}?`,
+    word: action,
+  });
+}
+
 const isAction = (word: string): word is (typeof actions)[number] =>
   (actions as readonly string[]).includes(word);
 
@@ -100,7 +134,7 @@ const stray = (word: string): UsageError =>
   new UsageError(`Expected "list", "create" or "revoke"; found ${JSON.stringify(word)}.`, [
     'quittance tokens',
     createLine,
-    'quittance tokens revoke NAME',
+    revokeLine,
   ]);
 
 /** Owner and groups are shown only if a token has them. */

@@ -1,5 +1,6 @@
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
+import { proofOptions, requireProof } from '../proof.ts';
 import { runTui } from '../tui/run-tui.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -8,14 +9,15 @@ export const tuiCommand: CliCommand = {
   summary: 'Follow calls and decide held calls in a terminal',
   about: [
     'Two lists, updated every second: the inbox, riskiest first, and the newest calls. Enter opens a question with everything that would run. After you scrolled to the end, a approves. d denies, with an optional reason. Esc goes back, q or Ctrl-C quits.',
+    'Your keys are the confirmation. With a token, decisions record its name; otherwise give --by.',
     'A decision applies to exactly what the page showed: its digest and preview revision. Without --by you can look, and not decide.',
   ],
-  options: { by: { value: 'NAME', help: 'Name of the person who decides' } },
+  options: { by: { value: 'NAME', help: 'Name of the person who decides' }, ...proofOptions },
   examples: [
     ['quittance tui --by "Ada"', 'decide as Ada'],
     ['quittance tui --ledger shop.db', 'look only'],
   ],
-  run(given, context) {
+  async run(given, context) {
     const { keyboard } = context;
     const by = given.text('by');
     if (keyboard === undefined)
@@ -25,14 +27,20 @@ export const tuiCommand: CliCommand = {
       ]);
     if (by !== undefined && by.trim() === '')
       throw new UsageError('--by is the name of a person.', ['quittance tui --by NAME']);
-    const { identity, env, signal } = context;
+    const { env, signal } = context;
+    const decides = by !== undefined || given.has('token-file');
+    const proof = decides
+      ? await requireProof(given, context, { role: 'approver', line: 'quittance tui' })
+      : undefined;
+    // Every decision is a key that the person presses after they read to the end.
+    const decider = proof?.unconfirmed;
     return context.withLedger(
       given,
       async (ledger) => {
-        await runTui({ ledger, ...keyboard, env, signal, by, identity });
+        await runTui({ ledger, ...keyboard, env, signal, decider });
         return exitCodes.good;
       },
-      by === undefined ? 'look' : 'write',
+      decider === undefined ? 'look' : 'write',
     );
   },
 };

@@ -119,7 +119,7 @@ async function undoOnServer(
   if (!(await isWanted(given, context, `Undo call ${terminalId(typed)} on ${server}?`))) return exitCodes.bad;
   const reason = given.text('reason');
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}/calls/${encodeURIComponent(typed)}/undo`;
-  const answer = await connectTo(context, server).post(path, {
+  const answer = await connectTo(given, context, server).post(path, {
     ...(reason !== undefined && { reason }),
     ...(given.has('force') && { force: true }),
   });

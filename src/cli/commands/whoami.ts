@@ -24,7 +24,7 @@ export const whoamiCommand: CliCommand = {
         ['quittance login https://quittance.example.org'],
         exitCodes.bad,
       );
-    const me = await connectTo(context, server).get('/v1/me');
+    const me = await connectTo(given, context, server).get('/v1/me');
     if (given.has('json')) await context.out.print(safeJson(me));
     else await context.out.say(`${describeMe(me)} at ${server}`);
     return exitCodes.good;

@@ -5,10 +5,11 @@ import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import type { Context, Given } from '../command.ts';
 import { confirmationToJson } from '../confirmation-columns.ts';
 import type { Deciding } from '../deciding.ts';
-import { isSeen } from '../deciding.ts';
+import { confirmSeen } from '../deciding.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { decidedLines } from '../decided-lines.ts';
+import { requireProofAtServer } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ServerClient } from './server-client.ts';
@@ -46,10 +47,13 @@ export async function decideOnServer(
       '--by and --wait are for a ledger. A server records who is signed in, and runs the call.',
       [`quittance ${deciding.verb} ${typed} --server ${server}`],
     );
-  const client = connectTo(context, server);
+  const line = `quittance ${deciding.verb} ${typed} --server ${server}`;
+  const { isConfirmed } = await requireProofAtServer(given, context, line);
+  const client = connectTo(given, context, server);
   const view = await find(client, typed, given);
   const { decision, lines } = deciding.decide(given, view, context);
-  if (!(await isSeen(given, context, deciding, { view, ambiguous: false }, lines, context.now()))) {
+  const question = { view, ambiguous: false };
+  if (!(await confirmSeen(given, context, deciding, question, lines, context.now(), isConfirmed))) {
     await context.out.print('No decision was recorded.');
     return exitCodes.bad;
   }

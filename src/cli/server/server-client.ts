@@ -5,6 +5,7 @@ import type { Context, Given, Option } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
+import { readSecret } from '../proof.ts';
 import { readCredential } from './credentials.ts';
 
 export const serverOption: Option = {
@@ -38,9 +39,10 @@ export function readServerUrl(typed: string): string {
   );
 }
 
-/** A client with the credentials for the server. */
-export function connectTo({ env, signal }: Context, server: string): ServerClient {
-  const token = env['QUITTANCE_TOKEN'] || readCredential(env, server)?.token;
+/** A client with the credentials for the server: a given token, or the stored sign-in. */
+export function connectTo(given: Given, context: Context, server: string): ServerClient {
+  const { env, signal } = context;
+  const token = readSecret(given, context) ?? readCredential(env, server)?.token;
   if (token === undefined)
     throw new UsageError(`You are not signed in to ${server}.`, [
       `quittance login ${server}`,

@@ -5,12 +5,12 @@
  * 2. A page is redrawn from what it showed when it was opened, so new data never slides under a decision.
  */
 import { isQuittanceError } from '../../base/error.ts';
-import type { OsUserIdentity } from '../../call/event.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import { listConfirmations } from '../../runtime/people/list-confirmations.ts';
 import { readPages } from '../../ledger/read-pages.ts';
 import { byRiskAndAge } from '../confirmation-columns.ts';
+import type { Decider } from '../proof.ts';
 import { createPeopleRuntime } from '../people-runtime.ts';
 import type { Environment, KeyInput, ScreenOutput } from '../terminal.ts';
 import { createTerminal } from '../terminal.ts';
@@ -24,9 +24,8 @@ export type TuiOptions = {
   readonly output: ScreenOutput;
   readonly env: Environment;
   readonly signal: AbortSignal;
-  /** Name of the person who decides; undefined to look only. */
-  readonly by: string | undefined;
-  readonly identity: OsUserIdentity;
+  /** The person who decides; undefined to look only. */
+  readonly decider: Decider | undefined;
 };
 
 const enter = '\u001b[?1049h\u001b[?25l';
@@ -50,7 +49,7 @@ export async function runTui(options: TuiOptions): Promise<void> {
     if (done.aborted) return;
     const [screen, now] = [screenOf(), ledger.now()];
     state = noteRead(state, screen, now);
-    const text = drawTui(state, screen, now, options.by)
+    const text = drawTui(state, screen, now, options.decider?.by)
       .map((line) => `${line}\u001b[K`)
       .join('\r\n');
     if (text === shown) return;
@@ -63,10 +62,12 @@ export async function runTui(options: TuiOptions): Promise<void> {
   };
   const press = async (key: Key): Promise<void> => {
     const { text, room } = pageOf(state, screenOf(), ledger.now());
-    const pressed = pressKey(state, key, { lines: text.length, room }, options.by !== undefined);
+    const pressed = pressKey(state, key, { lines: text.length, room }, options.decider !== undefined);
     state = pressed.state;
     if (pressed.action?.type === 'quit') return stop.abort();
-    if (pressed.action !== undefined) state = say(state, await decide(pressed.action, options));
+    const { decider } = options;
+    if (pressed.action !== undefined && decider !== undefined)
+      state = say(state, await decide(pressed.action, ledger, decider));
     draw();
     if (pressed.action !== undefined) await reload();
   };
@@ -140,15 +141,15 @@ async function readLedger(
 /** Records the decision about exactly what was shown. Returns the message for the person. */
 async function decide(
   action: Exclude<TuiAction, { type: 'quit' }>,
-  { ledger, by = '', identity }: TuiOptions,
+  ledger: Ledger,
+  decider: Decider,
 ): Promise<string> {
   const { confirmationId, callId, toolName, inputDigest, preview } = action.view;
   const runtime = createPeopleRuntime(ledger);
   try {
     const decided = await runtime.confirmations.decide(confirmationId, {
       decision: action.type,
-      by,
-      identity,
+      ...decider,
       inputDigest,
       ...(preview !== undefined && { revision: preview.revision }),
       ...(action.type === 'deny' && action.reason !== '' && { reason: action.reason }),

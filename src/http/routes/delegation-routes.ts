@@ -37,7 +37,7 @@ export const delegationRoutes: readonly Route[] = [
     async handle({ service, params, body, actor }) {
       const rows = await service.runtime.delegations.list();
       const found = rows.find(({ delegationId }) => delegationId === params.delegationId);
-      if (found !== undefined && !isTheirs(found, actor))
+      if (found !== undefined && !mayRevokeDelegation(found, actor))
         throw new QuittanceError(
           'confirmation.forbidden',
           `${actor.name} may not revoke the delegation of ${found.by}: it is neither theirs nor to them.`,
@@ -53,8 +53,8 @@ export const delegationRoutes: readonly Route[] = [
   }),
 ];
 
-/** Only exact names give a right. */
-function isTheirs({ identity, to }: DelegationView, actor: Actor): boolean {
+/** The delegator, the delegate and admins may. Only exact names give a right. */
+export function mayRevokeDelegation({ identity, to }: DelegationView, actor: Actor): boolean {
   if (allows(actor.role, 'admin')) return true;
   const own = identityOf(actor);
   const names = personNames(own);

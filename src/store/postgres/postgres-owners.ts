@@ -19,6 +19,8 @@ import { hostname } from 'node:os';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
+import type { ProcessMark } from '../files/system-process.ts';
+import { parseProcessMark, readOwnProcess, showProcessMark } from '../files/system-process.ts';
 import type { PgConnection, PgSettings, PgValue } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
@@ -45,6 +47,7 @@ export class PostgresOwners implements Owners {
   readonly runtimes: Set<MadeCalls> = new Set();
   readonly #options: PostgresOwnersOptions;
   readonly #lockKey: number;
+  readonly #place = describePlace();
   /** Holds the lock and listens, where there is no pooler. */
   #connection: PgConnection | undefined;
   #connecting: Promise<void> | undefined;
@@ -138,7 +141,7 @@ export class PostgresOwners implements Owners {
     const askedAt = performance.now();
     const rows = await this.#ask<{ now: number; gone: string | null }>(readOnly ? lookSql : renewSql, [
       toPgText(this.ownerId),
-      ...(readOnly ? [] : [this.#lockKey, hostname(), pool.settings.leaseMs]),
+      ...(readOnly ? [] : [this.#lockKey, this.#place, pool.settings.leaseMs]),
     ]);
     const answeredAt = performance.now();
     const [first] = rows;
@@ -248,6 +251,21 @@ function listenError(error: unknown): QuittanceError {
     `The listening connection to PostgreSQL could not be opened: ${(error as Error).message}. Check the URL of "listen".`,
     {},
     error,
+  );
+}
+
+/** The host, and the process if the system lists processes: `web-1 4711 1089277`. */
+function describePlace(): string {
+  const own = readOwnProcess();
+  return own === undefined ? hostname() : `${hostname()} ${showProcessMark(own)}`;
+}
+
+/** The processes of this host that own calls of the ledger. */
+export async function readLeaseProcesses(pool: PgPool): Promise<readonly ProcessMark[]> {
+  const rows = await pool.read<{ host: string }>(`SELECT o.host FROM @owners o WHERE NOT ${isGone}`);
+  const start = `${hostname()} `;
+  return rows.flatMap(({ host }) =>
+    host.startsWith(start) ? (parseProcessMark(host.slice(start.length)) ?? []) : [],
   );
 }
 

@@ -1,11 +1,12 @@
 /** Disk failures reach a caller as our own errors, and one failure does not make a ledger unusable. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { openLedger } from '../open-ledger.ts';
+import { listOwners } from './owner-lock.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import { Writer } from './writer.ts';
 
@@ -58,7 +59,7 @@ describe('a failing disk', () => {
     for (const kind of ['spill', 'owners'])
       rmSync(join(`${path}.${kind}`, ledger.owners.ownerId), { recursive: true });
     const next = await openSqliteLedger(path);
-    expect(readdirSync(`${path}.owners`)).toEqual([next.owners.ownerId]);
+    expect(listOwners(`${path}.owners`)).toEqual([next.owners.ownerId]);
     await next.close();
   });
 

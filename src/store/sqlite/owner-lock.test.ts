@@ -1,12 +1,22 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { newOwnerId } from '../files/owner-id.ts';
-import { forgetOwner, readOwnerStatus, listOwners, takeOwnerLock } from './owner-lock.ts';
+import { readProcess } from '../files/system-process.ts';
+import { forgetOwner, readLockProcesses, readOwnerStatus, listOwners, takeOwnerLock } from './owner-lock.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'quittance-owners-'));
 const children: ChildProcess[] = [];
@@ -73,6 +83,24 @@ describe('an owner', () => {
     forgetOwner(folder, ownerId);
   });
 
+  test('is listed with its process while it lives, and not with what a dead one left', () => {
+    const folder = newFolder();
+    expect(readLockProcesses(folder)).toEqual([]);
+    const ownerId = newOwnerId();
+    const lock = takeOwnerLock(folder, ownerId);
+    const own = readProcess(process.pid);
+    expect(readLockProcesses(folder)).toEqual([{ pid: process.pid, startedAt: own?.startedAt }]);
+    const left = readFileSync(join(folder, `${ownerId}.process`));
+    lock.end();
+    expect(readdirSync(folder)).toEqual([]);
+    // A killed process leaves both files, and another one may get its id.
+    writeFileSync(join(folder, ownerId), '');
+    writeFileSync(join(folder, `${ownerId}.process`), left);
+    expect(readLockProcesses(folder)).toEqual([]);
+    forgetOwner(folder, ownerId);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test('that never existed is gone, and asking about it creates no file', () => {
     const folder = newFolder();
     for (const ownerId of [newOwnerId(), '', '..', '../../x', 'own_x', `${newOwnerId()}\u0000`]) {
@@ -83,8 +111,9 @@ describe('an owner', () => {
     expect(existsSync(folder)).toBe(false);
     const lock = takeOwnerLock(folder, newOwnerId());
     expect(readOwnerStatus(folder, newOwnerId())).toBe('gone');
-    expect(readdirSync(folder)).toHaveLength(1);
+    expect(listOwners(folder)).toHaveLength(1);
     lock.end();
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test('[no-silent-rerun] is unknown, not gone, to a process that has no descriptors left', async () => {

@@ -4,10 +4,12 @@
  *
  * 1. The lock is a SQLite lock, so that it also works between two handles of one process. A plain file lock belongs
  *    to the whole process, and is lost when any of its descriptors is closed. No other code may open these files.
- * 2. A process that removes the file of a dead owner holds its lock meanwhile. A process that takes a lock checks
+ * 2. Beside the lock, the owner writes its process id and start time. A command that a process below it runs can then
+ *    tell that an owner started it.
+ * 3. A process that removes the file of a dead owner holds its lock meanwhile. A process that takes a lock checks
  *    afterwards that the file still exists. So no living owner ends up without its file.
  */
-import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnerStatus } from '../../ledger/owners.ts';
 import type { Database } from './database.ts';
@@ -15,6 +17,8 @@ import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
 import type { FileIdentity } from '../files/file-identity.ts';
 import { identifyFile } from '../files/file-identity.ts';
 import { ownerPattern } from '../files/owner-id.ts';
+import type { ProcessMark } from '../files/system-process.ts';
+import { parseProcessMark, readOwnProcess, showProcessMark } from '../files/system-process.ts';
 import { removeIfPossible } from '../files/write-all.ts';
 
 /** A held lock, and the file that carries it. */
@@ -27,18 +31,43 @@ export function takeOwnerLock(folder: string, ownerId: string): OwnerLock {
   for (;;) {
     const lock = tryLock(path, false);
     const file = lock && identifyFile(path);
-    if (lock !== undefined && file !== undefined)
-      return {
-        path,
-        file,
-        end: () => {
-          // The file first: an owner without it is gone, locked or not.
-          removeIfPossible(path);
-          lock.close();
-        },
+    if (lock !== undefined && file !== undefined) {
+      const end = (): void => {
+        // The file first: an owner without it is gone, locked or not.
+        removeIfPossible(path);
+        removeIfPossible(processPath(path));
+        lock.close();
       };
+      try {
+        writeOwnProcess(path);
+      } catch (error) {
+        end();
+        throw error;
+      }
+      return { path, file, end };
+    }
     lock?.close();
   }
+}
+
+const processPath = (path: string): string => `${path}.process`;
+
+function writeOwnProcess(path: string): void {
+  const own = readOwnProcess();
+  if (own !== undefined) writeFileSync(processPath(path), `${showProcessMark(own)}\n`, { mode: 0o600 });
+}
+
+/** The processes of this machine that hold the lock of an owner. */
+export function readLockProcesses(folder: string): ProcessMark[] {
+  return listOwners(folder).flatMap((ownerId) => {
+    if (readOwnerStatus(folder, ownerId) === 'gone') return [];
+    try {
+      const mark = parseProcessMark(readFileSync(processPath(join(folder, ownerId)), 'utf8').trimEnd());
+      return mark === undefined ? [] : [mark];
+    } catch {
+      return []; // an owner of an older version, or it ended meanwhile
+    }
+  });
 }
 
 /**
@@ -89,6 +118,7 @@ export function forgetOwner(folder: string, ownerId: string): void {
   const lock = tryLock(join(folder, ownerId), true);
   if (lock === undefined) return;
   removeIfPossible(join(folder, ownerId));
+  removeIfPossible(processPath(join(folder, ownerId)));
   lock.close();
 }
 

@@ -97,7 +97,8 @@ describe('on the command line', () => {
     const call = async (name: string, given: Record<string, unknown>): Promise<string> =>
       JSON.stringify((await client.callTool({ name, arguments: given })).content);
 
-    const review = (...args: readonly string[]) => runInProcess(['mcp', 'review', ...args], { ledger });
+    const review = (...args: readonly string[]) =>
+      runInProcess(['mcp', 'review', ...args], { ledger, answer: () => true });
     const { out } = await review('--json');
     const digests = new Map(
       out

@@ -42,7 +42,14 @@ const run = (
   { ledger }: Shop,
   args: readonly string[],
   answer?: (shown: string, question: string) => boolean,
-) => runInProcess(['mcp', 'review', ...args], { ledger, ...(answer !== undefined && { answer }) });
+) => {
+  const answers = args.some((word) => /^--(?:approve|block|forget)$/.test(word));
+  const person = answer ?? (answers ? () => true : undefined);
+  return runInProcess(['mcp', 'review', ...args], {
+    ledger,
+    ...(person !== undefined && { answer: person }),
+  });
+};
 const rows = async (shop: Shop) =>
   (await run(shop, ['--json'])).out
     .trimEnd()
@@ -111,11 +118,14 @@ describe('the command', () => {
       asked.push(question);
       return question.includes('list_orders');
     });
-    expect(asked).toEqual(['Approve shop/list_orders as read?', 'Approve shop/send_mail as external?']);
+    expect(asked).toEqual([
+      'Approve shop/list_orders as read? Type read to confirm: ',
+      'Approve shop/send_mail as external? Type external to confirm: ',
+    ]);
     expect((await rows(shop)).map(({ status }) => status)).toEqual(['approved', 'unknown']);
     asked.length = 0;
     await run(shop, [], (_, question) => asked.push(question) === 0);
-    expect(asked).toEqual(['Approve shop/send_mail as external?']);
+    expect(asked).toEqual(['Approve shop/send_mail as external? Type external to confirm: ']);
   });
 });
 

@@ -1,0 +1,235 @@
+/**
+ * Who may decide on the command line. Every command that decides about held calls, gives rights or removes evidence asks
+ * here before it has an effect.
+ *
+ * 1. To be able to start the program is not enough: the tools of an agent can start programs. Either a person types a
+ *    confirmation at a terminal, or the caller has a token of the ledger whose role has the right.
+ * 2. A process that has the ledger open to run calls cannot decide through a program that it started, whatever proof
+ *    that program has: see `refuse-owners.ts`. A detached program is not found this way. It still needs the proof.
+ * 3. Neither rule reads the command text, the name of the program or the environment that led to it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { isQuittanceError } from '../base/error.ts';
+import type { DirectIdentity } from '../call/event.ts';
+import { isSameName } from '../call/same-identity.ts';
+import type { Actor } from '../http/actor.ts';
+import { allows, identityOf } from '../http/actor.ts';
+import type { Role } from '../http/api/role.ts';
+import { openTokenStore } from '../http/open-access.ts';
+import { tokenActor } from '../http/token-actor.ts';
+import type { TokenRecord, Tokens } from '../http/token-content.ts';
+import { TokenFile, tokenFilePath } from '../http/token-file.ts';
+import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import type { Context, Given, Options } from './command.ts';
+import { exitCodes } from './exit-code.ts';
+import { ledgerFile } from './find-ledger.ts';
+import { refuseOwners } from './refuse-owners.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Options of every command that needs proof. */
+export const proofOptions: Options = {
+  'token-file': {
+    value: 'FILE',
+    help: 'File with a token that decides in your place, readable only by you; default: QUITTANCE_TOKEN, else you confirm at a terminal',
+    file: true,
+  },
+};
+
+/** The name and the identity that an act is recorded with. */
+export type Decider = { readonly by: string; readonly identity: DirectIdentity };
+
+export type Proof = {
+  /** The holder of the given token; undefined if a person confirms at the terminal. */
+  readonly actor: Actor | undefined;
+  /** Who decides, for a screen that takes confirmations by itself. Others use `confirm`. */
+  readonly unconfirmed: Decider;
+  /**
+   * Who decides. Asks the person at the terminal to type the word; undefined if they typed something else. The holder of
+   * a token is asked only with `always`, if there is a terminal.
+   */
+  readonly confirm: (asked: Asked) => Promise<Decider | undefined>;
+};
+
+type Asked = { readonly question: string; readonly word: string; readonly always?: boolean };
+
+export type Needs = {
+  /** The role that a token needs, as over HTTP. */
+  readonly role: Role;
+  /** Name to record for a person at a terminal who gave no `--by`. Without it, `--by` is required. */
+  readonly byDefault?: string;
+  /** Ledger of the decision, if the options do not name it. */
+  readonly ledgerUrl?: string;
+  /** A complete command, for messages. */
+  readonly line: string;
+};
+
+/** Throws unless the caller may decide about this ledger. */
+export async function requireProof(given: Given, context: Context, needs: Needs): Promise<Proof> {
+  const { role, line } = needs;
+  const { person } = context;
+  const url = needs.ledgerUrl ?? context.ledgerUrl(given, 'make');
+  const secret = readSecret(given, context);
+  const by = given.text('by') ?? needs.byDefault ?? '';
+  if (secret === undefined && by.trim() === '')
+    throw new UsageError('A decision needs the name of a person: --by is missing.', [
+      line.includes('--by') ? line : `${line} --by NAME`,
+    ]);
+  if (secret === undefined && person === undefined)
+    throw new UsageError(
+      'A decision needs more than this command: a person who confirms it at a terminal, or a token. There is no terminal and no token.',
+      [
+        `${line} --token-file FILE`,
+        `quittance tokens create --name NAME --role ${role}   (at a terminal; it makes a token)`,
+      ],
+    );
+  await refuseOwners(url);
+  if (secret === undefined) {
+    const decider: Decider = { by, identity: context.identity };
+    return {
+      actor: undefined,
+      unconfirmed: decider,
+      confirm: async (asked) => ((await isTyped(context, asked)) ? decider : undefined),
+    };
+  }
+  const actor = await findActor(secret, url, given, context);
+  requireRole(actor, role);
+  const typed = given.text('by');
+  if (typed !== undefined && !isSameName(typed, actor.name) && !isSameName(typed, actor.person))
+    throw new UsageError(
+      `The token belongs to ${JSON.stringify(actor.name)}, so --by cannot name ${JSON.stringify(typed)}. Leave --by out, or use the token of that person.`,
+      [line],
+      exitCodes.bad,
+    );
+  const decider: Decider = { by: actor.name, identity: identityOf(actor) };
+  return {
+    actor,
+    unconfirmed: decider,
+    confirm: async (asked) =>
+      asked.always !== true || person === undefined || (await isTyped(context, asked)) ? decider : undefined,
+  };
+}
+
+/** Proof and confirmation in one step. Throws if the person does not confirm: nothing was done. */
+export async function requireDecider(
+  given: Given,
+  context: Context,
+  needs: Needs & { readonly question: string; readonly word: string },
+): Promise<Decider> {
+  return confirmWith(await requireProof(given, context, needs), needs);
+}
+
+/** The same, once it is known what to ask. */
+export async function confirmWith(
+  proof: Proof,
+  { question, word, line }: { readonly question: string; readonly word: string; readonly line: string },
+): Promise<Decider> {
+  const decider = await proof.confirm({ question, word });
+  if (decider !== undefined) return decider;
+  throw new UsageError(
+    `Not confirmed: nothing was done. The word to type was ${word}.`,
+    [line],
+    exitCodes.bad,
+  );
+}
+
+/**
+ * Proof for a decision at a server. The server checks a given token. A stored sign-in is readable by every program of
+ * this user, so it also needs a person at a terminal.
+ */
+export async function requireProofAtServer(
+  given: Given,
+  context: Context,
+  line: string,
+): Promise<{ readonly isConfirmed: (asked: Asked) => Promise<boolean> }> {
+  const { person } = context;
+  const hasToken = readSecret(given, context) !== undefined;
+  if (!hasToken && person === undefined)
+    throw new UsageError(
+      'A decision with the stored sign-in needs a person who confirms it at a terminal. A program uses a token.',
+      [`${line} --token-file FILE`],
+    );
+  await refuseOwners(localLedger(given, context));
+  return {
+    isConfirmed: async (asked) =>
+      (hasToken && (asked.always !== true || person === undefined)) || isTyped(context, asked),
+  };
+}
+
+/** The ledger of this folder, if there is one: a process that has it open may also use the server. */
+function localLedger(given: Given, context: Context): string | undefined {
+  try {
+    return context.ledgerUrl(given);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Why a server that this command starts must give no login: a reader of its link or token can decide. Undefined if it
+ * may.
+ */
+export async function whyNoLogin(
+  given: Given,
+  context: Context,
+  ledgerUrl: string,
+): Promise<string | undefined> {
+  if (context.person !== undefined) return undefined;
+  const secret = readSecret(given, context);
+  if (secret === undefined) return 'there is no terminal and no token';
+  try {
+    const { role } = await findActor(secret, ledgerUrl, given, context);
+    return allows(role, 'admin') ? undefined : 'the given token does not have the role admin';
+  } catch (error) {
+    // The token may be for another server, and there may be no ledger yet. Neither keeps a server from starting.
+    if (error instanceof UsageError || isQuittanceError(error))
+      return 'the given token is not one of this ledger';
+    throw error;
+  }
+}
+
+/** The token of the caller. It is never an argument: other users can list those. */
+export function readSecret(given: Given, { env }: Context): string | undefined {
+  const path = given.text('token-file');
+  if (path === undefined) return env['QUITTANCE_TOKEN']?.trim() || undefined;
+  if (!existsSync(path))
+    throw new UsageError(`There is no token file ${path}.`, ['quittance tokens create --help']);
+  checkPrivateFile({ path, what: 'token file', secret: true });
+  const secret = readFileSync(path, 'utf8').trim();
+  if (secret === '') throw new UsageError(`The token file ${path} is empty.`, ['quittance tokens create']);
+  return secret;
+}
+
+async function findActor(secret: string, url: string, given: Given, context: Context): Promise<Actor> {
+  const find = async (tokens: Tokens): Promise<TokenRecord | undefined> => {
+    tokens.check();
+    await tokens.refresh();
+    return tokens.findToken(secret);
+  };
+  const path = ledgerFile(url);
+  const record =
+    path === undefined
+      ? await context.withLedger(given, (ledger) => find(openTokenStore(ledger, undefined)))
+      : await find(new TokenFile(tokenFilePath(path), context.now));
+  if (record !== undefined) return tokenActor(record, 'token', record.expiresAt);
+  throw new UsageError(
+    `The token ${given.has('token-file') ? 'in the token file' : 'in QUITTANCE_TOKEN'} is not a token of this ledger, was revoked, or its time is up.`,
+    ['quittance tokens', ...(context.person === undefined ? [] : ['unset QUITTANCE_TOKEN'])],
+    exitCodes.bad,
+  );
+}
+
+function requireRole({ name, role }: Actor, needed: Role): void {
+  if (allows(role, needed)) return;
+  throw new UsageError(
+    `The token ${JSON.stringify(name)} has the role ${role}, and this needs ${needed}.`,
+    [`quittance tokens create --name NAME --role ${needed}`],
+    exitCodes.bad,
+  );
+}
+
+/** Did the person type the word? A piped answer does not count: without a terminal there is no person. */
+async function isTyped({ person }: Context, { question, word }: Asked): Promise<boolean> {
+  const typed = await person?.readLine(`${question} Type ${word} to confirm: `);
+  return typed !== undefined && typed.trim().toLowerCase() === word.toLowerCase();
+}

@@ -1,0 +1,75 @@
+/** Processes of this machine, as the system lists them. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { platform } from 'node:os';
+
+/** The start time tells a process from a later one with the same id. Its form depends on the system. */
+export type ProcessMark = { readonly pid: number; readonly startedAt: string };
+
+export type SystemProcess = ProcessMark & { readonly parentId: number; readonly name: string };
+
+/** Undefined if the process has ended, or if the system has neither `/proc` nor `ps`. */
+export function readProcess(pid: number): SystemProcess | undefined {
+  if (platform() === 'win32') return undefined;
+  return platform() === 'linux' ? readFromProc(pid) : readFromPs(pid);
+}
+
+function readFromProc(pid: number): SystemProcess | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // `pid (name) state ppid …`: the name may contain spaces and brackets. The start time is field 22.
+  const end = text.lastIndexOf(')');
+  const fields = text.slice(end + 2).split(' ');
+  const [parentId, startedAt] = [Number(fields[1]), fields[19]];
+  if (end === -1 || !Number.isSafeInteger(parentId) || startedAt === undefined) return undefined;
+  return { pid, startedAt, parentId, name: text.slice(text.indexOf('(') + 1, end) };
+}
+
+function readFromPs(pid: number): SystemProcess | undefined {
+  let text: string;
+  try {
+    // By its path: another program named ps could hide a process.
+    text = execFileSync('/bin/ps', ['-o', 'ppid=,lstart=,comm=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  } catch {
+    return undefined;
+  }
+  // `ppid Mon Jan  2 15:04:05 2006 name`
+  const found = /^\s*(\d+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)$/m.exec(text);
+  const [, parentId, startedAt, name] = found ?? [];
+  if (parentId === undefined || startedAt === undefined || name === undefined) return undefined;
+  return { pid, startedAt: startedAt.replaceAll(/\s+/g, ' '), parentId: Number(parentId), name };
+}
+
+/** This process; undefined where the system does not list processes. */
+export function readOwnProcess(): ProcessMark | undefined {
+  const found = readProcess(process.pid);
+  return found && { pid: found.pid, startedAt: found.startedAt };
+}
+
+/** The process that started this one, the one that started that, and so on. */
+export function* readAncestors(): Generator<SystemProcess, void> {
+  const seen = new Set([process.pid]);
+  for (let pid = process.ppid; pid > 0 && !seen.has(pid);) {
+    seen.add(pid);
+    const found = readProcess(pid);
+    if (found === undefined) return;
+    yield found;
+    pid = found.parentId;
+  }
+}
+
+/** As one line, for where owners register. */
+export const showProcessMark = ({ pid, startedAt }: ProcessMark): string => `${pid} ${startedAt}`;
+
+export function parseProcessMark(text: string): ProcessMark | undefined {
+  const [, pid, startedAt] = /^(\d+) (.+)$/.exec(text) ?? [];
+  return pid === undefined || startedAt === undefined ? undefined : { pid: Number(pid), startedAt };
+}
