@@ -18,7 +18,6 @@ const otherwiseNamed: Readonly<Record<string, string>> = {
   'src/runtime/state/call-stages.ts': 'what is known of a call after each stage',
   'src/store/postgres/pg-driver.ts': 'the driver package, behind one file',
   'src/http/api/scalar.ts': 'the single values of the API: ids, names, times',
-  'src/policy/sandbox/programs/build-grammar.ts': 'the words in which the tables of programs are written',
   'src/policy/sandbox/resource-text.ts': 'small questions about a text that may name a resource',
 };
 

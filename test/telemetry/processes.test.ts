@@ -14,6 +14,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { nodeCommand } from '../../conformance/mcp/start-program.ts';
 import { eventually } from '../eventually.ts';
+import { makeFileToken } from '../make-token.ts';
 import { startCli } from '../run-cli.ts';
 
 const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -98,10 +99,11 @@ test('serve sends spans of calls to a collector, and its quiet hours extend the 
     once(child.stdout.setEncoding('utf8'), 'data'),
     closed.then(() => Promise.reject(new Error(told))),
   ])) as [string];
-  const served = JSON.parse(line) as { readonly url: string; readonly token: string };
+  const served = JSON.parse(line) as { readonly url: string };
+  const token = makeFileToken(join(folder, 'serve.db'));
   const ask = async (path: string, body: object): Promise<{ readonly [key: string]: unknown }> => {
     const headers = {
-      authorization: `Bearer ${served.token}`,
+      authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       traceparent: sent,
     };

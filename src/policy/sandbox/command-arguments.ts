@@ -45,7 +45,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   }
   if (commands.length === 0 || isEditorVerb(commands, entries)) return { texts: [], used };
   const words: string[] = [];
-  const beside: string[] = [];
+  const siblings: string[] = [];
   let isHarmless = true;
   for (const [key, value] of entries) {
     if (used.has(key) || saysNothing(key, value)) continue;
@@ -53,12 +53,12 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     const isWords = argumentRoleOf(key) === 'words';
     const read = isShell ? readShell(value) : flatten(value);
     if (read === undefined || hasStrangeEnvironment(key, value)) isHarmless = false;
-    else if (!isEnvironment(key)) (isWords ? words : beside).push(...read);
+    else if (!isEnvironment(key)) (isWords ? words : siblings).push(...read);
     if (isWords || isShell) used.add(key);
   }
   const texts = commands.flatMap((command) => [
     ...joinWords(command, words),
-    ...(beside.length === 0 ? [] : joinWords(command, [...words, ...beside])),
+    ...(siblings.length === 0 ? [] : joinWords(command, [...words, ...siblings])),
   ]);
   return { texts: isHarmless ? texts : [unreadableText], used };
 }
@@ -72,13 +72,13 @@ export function readCommand(command: string | readonly string[]): readonly Comma
     : [joined];
 }
 
-function joinWords(command: string | readonly string[], beside: readonly string[]): readonly CommandText[] {
-  if (beside.length === 0) return readCommand(command);
-  if (typeof command !== 'string') return readCommand([...command, ...beside]);
+function joinWords(command: string | readonly string[], siblings: readonly string[]): readonly CommandText[] {
+  if (siblings.length === 0) return readCommand(command);
+  if (typeof command !== 'string') return readCommand([...command, ...siblings]);
   const first = readCommandText(command);
   const [only, ...others] = first.commands;
   if (only === undefined || others.length > 0 || !first.readable) return [unreadableText];
-  return readCommand([...only.words.map(({ text }) => text), ...beside]);
+  return readCommand([...only.words.map(({ text }) => text), ...siblings]);
 }
 
 /** Without a program next to it, `argv` is the whole command. */

@@ -64,7 +64,7 @@ export function compileSandbox(rule: SandboxRule): CompiledSandbox {
 }
 
 function compileCommands({ allowedCommands, chains }: SandboxRule): (command: FoundCommand) => boolean {
-  const entries = allowedCommands?.map(readEntry);
+  const entries = allowedCommands?.map(compileEntry);
   const isAllowed = (run: CommandRun): boolean =>
     entries === undefined ? run.plain !== undefined : entries.some((allows) => allows(run));
   return ({ readable, chained, runs }) =>
@@ -76,7 +76,7 @@ function compileCommands({ allowedCommands, chains }: SandboxRule): (command: Fo
  * words. `kubectl get *` allows any further words, unless the program is a launcher. An interpreter alone is never
  * allowed.
  */
-export function readEntry(entry: string): (run: Pick<CommandRun, 'words' | 'plain'>) => boolean {
+function compileEntry(entry: string): (run: Pick<CommandRun, 'words' | 'plain'>) => boolean {
   const all = entry.split(/\s+/).filter((word) => word !== '');
   const program = (all[0] ?? '').replace(/^.*\//s, '');
   const takesAny = all.length > 1 && all.at(-1) === '*' && !launchers.has(program);
