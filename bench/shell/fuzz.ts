@@ -63,9 +63,15 @@ export async function fuzzShells(): Promise<void> {
       [shell.name, made, readable, judged, ran, misses].map(String),
     ),
   );
-  const sum = (pick: (counts: Counts) => number): number => rows.reduce((total, [, counts]) => total + pick(counts), 0);
+  const sum = (pick: (counts: Counts) => number): number =>
+    rows.reduce((total, [, counts]) => total + pick(counts), 0);
   const misses = sum((counts) => counts.misses);
-  const share = sum(({ readable }) => readable) / Math.max(1, sum((counts) => counts.lines));
+  const share =
+    sum(({ readable }) => readable) /
+    Math.max(
+      1,
+      sum((counts) => counts.lines),
+    );
   process.stdout.write(
     `${JSON.stringify({
       fuzz: 'shell',

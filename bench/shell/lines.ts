@@ -29,7 +29,20 @@ const edgePieces = [
       '{a,b} {1..3} {} { } $x ${x} $ a$ $$ $1 $@ $(ls) $((1+1)) `ls` ` \\ \\a \\\\ \\~ @(a|b) +(a) !(a) ?(a) *(a) ( ) ' +
       '; & | < > "$x" "$" "a!" "!a" "`ls`" "\\$x" "\\a" "\\"" "\\\\" \'\' "" $\'a\' $"a" \'a\'\\\'\'b\' <(ls) >(cat)',
   ),
-  ...['\u00a0', '\u3000', '\u2003', '\u2028', '\u200b', '\ufeff', '\u0085', '\u0301', '😀', '€', '\ud800', '\udc00'],
+  ...[
+    '\u00a0',
+    '\u3000',
+    '\u2003',
+    '\u2028',
+    '\u200b',
+    '\ufeff',
+    '\u0085',
+    '\u0301',
+    '😀',
+    '€',
+    '\ud800',
+    '\udc00',
+  ],
   ...['\t', '\r', '\n', '\v', '\f', '\x01', '\x02', '\x1b', '\x7f', '\\\n', ' #'],
 ];
 
@@ -38,12 +51,36 @@ const oddRedirections = split(
   '>| <> &> &>> >& <& << <<- <<< 12> 0<> >&- 2>&- {x}> >&12 2>&1a >>> <<<< >! >>! 2>&1& >&1; <&3 &>&1 |> 3>&4 >&$x',
 );
 const usualJoints = ['|', '&&', ' | ', ' && ', '| ', ' &&'];
-const oddJoints = ['|&', '||', ';', '&', '\n', '&&&', '|||', '| |', '&& &&', ' ; ', ' & ', ';;', '|\n', '&&\n', '\r\n'];
+const oddJoints = [
+  '|&',
+  '||',
+  ';',
+  '&',
+  '\n',
+  '&&&',
+  '|||',
+  '| |',
+  '&& &&',
+  ' ; ',
+  ' & ',
+  ';;',
+  '|\n',
+  '&&\n',
+  '\r\n',
+];
 const usualVariables = split('CI=1 NODE_ENV=test LANG=C CI= DEBUG=a:b');
 const oddVariables = split(
   "a=b a+=b a[0]=b 'a'=b CI+=1 CI=~ CI=a:~ CI=$x CI=* CI={a,b} C'I'=1 CI='a b' 1=2 =a a==b PORT=1,2 é=b",
 );
-const alphabet = [...'\'"`\\$~#!*?[]{}()<>|&;= \t\n0123ae-/.:,^%@+_', '\u00a0', 'é', '\r', '\u0301', '""', "''"];
+const alphabet = [
+  ...'\'"`\\$~#!*?[]{}()<>|&;= \t\n0123ae-/.:,^%@+_',
+  '\u00a0',
+  'é',
+  '\r',
+  '\u0301',
+  '""',
+  "''",
+];
 
 /** An endless sequence of lines, the same for the same seed. */
 export function* shellLines(seed: number): Generator<string, never> {
@@ -100,7 +137,8 @@ function first(dice: Nasty): string {
 }
 
 function word(dice: Nasty): string {
-  if (dice.chance(0.003)) return dice.pick(['x', "'x'", 'xy']).repeat(dice.pick([5_461, 16_383, 16_385, 17_000]));
+  if (dice.chance(0.003))
+    return dice.pick(['x', "'x'", 'xy']).repeat(dice.pick([5_461, 16_383, 16_385, 17_000]));
   let text = '';
   const count = dice.pick([1, 1, 1, 1, 2, 3]);
   for (let n = 0; n < count; n++) text += piece(dice);
@@ -113,14 +151,17 @@ function piece(dice: Nasty): string {
   const quote = dice.pick(["'", '"']);
   let inner = '';
   const count = dice.pick([0, 1, 1, 2]);
-  for (let n = 0; n < count; n++) inner += dice.pick(dice.chance(0.4) ? plainPieces : edgePieces).replaceAll(quote, '');
+  for (let n = 0; n < count; n++)
+    inner += dice.pick(dice.chance(0.4) ? plainPieces : edgePieces).replaceAll(quote, '');
   return `${quote}${inner}${quote}`;
 }
 
 function redirection(dice: Nasty): string {
   const operator = dice.pick(dice.chance(0.85) ? usualRedirections : oddRedirections);
   if (/&\d$/.test(operator)) return operator;
-  const file = dice.chance(0.7) ? dice.pick(['a', 'new', 'sub/new', '../outside/new', 'link', "'b.txt'"]) : word(dice);
+  const file = dice.chance(0.7)
+    ? dice.pick(['a', 'new', 'sub/new', '../outside/new', 'link', "'b.txt'"])
+    : word(dice);
   return `${operator}${dice.pick(['', '', ' ', '\t'])}${file}`;
 }
 
@@ -152,12 +193,7 @@ function edit(dice: Nasty, text: string): string {
   const at = dice.pick([...units.keys()]);
   const unit = units[at] ?? '';
   const next = units[at + 1] ?? '';
-  const changed = dice.pick([
-    [dice.pick(alphabet), unit],
-    [dice.pick(alphabet)],
-    [],
-    [unit, unit],
-  ]);
+  const changed = dice.pick([[dice.pick(alphabet), unit], [dice.pick(alphabet)], [], [unit, unit]]);
   if (dice.chance(0.2)) units.splice(at, 2, next, unit);
   else units.splice(at, 1, ...changed);
   return units.join('');

@@ -110,7 +110,8 @@ export function openRoom(shell: Shell, read: Reader): Room {
       const said = read(line);
       const expected = said.readable ? expect(said) : undefined;
       if (expected === undefined) return 'unreadable';
-      if (shell.name !== 'bash' && expected.commands.some(([name]) => runsItsWords(name))) return 'not judged';
+      if (shell.name !== 'bash' && expected.commands.some(([name]) => runsItsWords(name)))
+        return 'not judged';
       await run(line);
       const ran = readLog(log, bin);
       const after = look(top);
@@ -132,7 +133,7 @@ export function openRoom(shell: Shell, read: Reader): Room {
 export async function shrink(room: Room, miss: Miss): Promise<Miss> {
   let smallest = miss;
   for (let size = Math.ceil(miss.line.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
-    for (let at = 0; at < smallest.line.length; ) {
+    for (let at = 0; at < smallest.line.length;) {
       const judged = await room.judge(smallest.line.slice(0, at) + smallest.line.slice(at + size));
       if (typeof judged === 'object') smallest = judged;
       else at += size;
@@ -157,7 +158,8 @@ function expect({ commands }: CommandText): Expected | undefined {
 }
 
 const runsItsWords = (name: string | undefined): boolean =>
-  name !== undefined && (runners.includes(name) || /^(?:\.|source|trap|unalias|local|readonly|typeset|let)$/.test(name));
+  name !== undefined &&
+  (runners.includes(name) || /^(?:\.|source|trap|unalias|local|readonly|typeset|let)$/.test(name));
 
 type Ran = { readonly words: readonly string[]; readonly input: string };
 
