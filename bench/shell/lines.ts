@@ -15,7 +15,7 @@ export const runners: readonly string[] = split('eval exec command builtin expor
 
 const localPrograms = split('./tool sub/tool');
 const grammarWords = split(
-  '! [[ ]] case coproc do done elif else esac fi for function if in select then time until while { } ( )',
+  '! [[ ]] case coproc do done elif else esac fi for foreach function if in nocorrect repeat select then time until while { } ( )',
 );
 
 const plainPieces = split(
@@ -48,7 +48,8 @@ const edgePieces = [
 
 const usualRedirections = split('> >> < 2> 2>> 1> 0< 2>&1 >&2 1>&2 5>');
 const oddRedirections = split(
-  '>| <> &> &>> >& <& << <<- <<< 12> 0<> >&- 2>&- {x}> >&12 2>&1a >>> <<<< >! >>! 2>&1& >&1; <&3 &>&1 |> 3>&4 >&$x',
+  ">| <> &> &>> >& <& << <<- <<< 12> 22>> '2'> ''2> 2\"\"> \\2> 0<> >&- 2>&- {x}> >&12 2>&1a 1>&2x >>> <<<< >! >>! 2>&1& >&1; <&3 &>&1 " +
+    "|> 3>&4 >&$x 2>&'1' 2>&1# >&2>",
 );
 const usualJoints = ['|', '&&', ' | ', ' && ', '| ', ' &&'];
 const oddJoints = [
@@ -137,7 +138,7 @@ function first(dice: Nasty): string {
 }
 
 function word(dice: Nasty): string {
-  if (dice.chance(0.003))
+  if (dice.chance(0.005))
     return dice.pick(['x', "'x'", 'xy']).repeat(dice.pick([5_461, 16_383, 16_385, 17_000]));
   let text = '';
   const count = dice.pick([1, 1, 1, 1, 2, 3]);
@@ -157,8 +158,8 @@ function piece(dice: Nasty): string {
 }
 
 function redirection(dice: Nasty): string {
-  const operator = dice.pick(dice.chance(0.85) ? usualRedirections : oddRedirections);
-  if (/&\d$/.test(operator)) return operator;
+  const operator = dice.pick(dice.chance(0.75) ? usualRedirections : oddRedirections);
+  if (/&\d\w?$/.test(operator)) return operator;
   const file = dice.chance(0.7)
     ? dice.pick(['a', 'new', 'sub/new', '../outside/new', 'link', "'b.txt'"])
     : word(dice);

@@ -110,8 +110,8 @@ export function readSimpleCommand(text: string, from: number, options: ReadOptio
   let at = from;
   const done = (end: number, joint?: '|' | '&&'): ReadSimpleCommand => {
     const first = words[0]?.text ?? '';
-    // Interactive shells replace `^a^b` by the last command with a change.
-    if (redirect !== undefined || reservedWords.has(first) || first.startsWith('^')) readable = false;
+    // `sh -c -x` takes its command as an option. Interactive shells replace `^a^b` by the last command with a change.
+    if (redirect !== undefined || reservedWords.has(first) || /^[-+^]/.test(first)) readable = false;
     return { command: { words, files }, end, joint, readable };
   };
   for (;;) {
