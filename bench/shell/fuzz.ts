@@ -24,7 +24,8 @@ export async function fuzzShells(): Promise<void> {
   const seed = wholeNumber('seed', values.seed);
   const found = shells.filter((shell) => shell.name === 'bash' || findShell(shell) !== undefined);
   let stopped = false;
-  process.once('SIGINT', () => (stopped = true));
+  // npm may pass the signal on a second time.
+  process.on('SIGINT', () => (stopped = true));
   const rows: (readonly [Shell, Counts])[] = [];
   let shown = 0;
   for (const shell of found) {

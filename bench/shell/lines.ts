@@ -138,8 +138,10 @@ function first(dice: Nasty): string {
 }
 
 function word(dice: Nasty): string {
-  if (dice.chance(0.005))
-    return dice.pick(['x', "'x'", 'xy']).repeat(dice.pick([5_461, 16_383, 16_385, 17_000]));
+  if (dice.chance(0.006)) {
+    const long = 'x'.repeat(dice.pick([16_383, 16_385, 17_000]));
+    return dice.pick([long, `'${long}'`, `${long}""`]);
+  }
   let text = '';
   const count = dice.pick([1, 1, 1, 1, 2, 3]);
   for (let n = 0; n < count; n++) text += piece(dice);
