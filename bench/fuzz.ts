@@ -5,8 +5,8 @@
  *
  *   npm run fuzz -- [--calls 100000] [--seed 1]
  *
- * With `--shell` it generates command lines instead, and runs those that the reader of command lines can read in real
- * shells: what a shell runs, reads or writes must be what the reader said.
+ * With `--shell` it generates command lines instead. It runs the readable ones in real shells. What a shell runs, reads
+ * or writes must be what the reader of command lines said.
  *
  *   npm run fuzz -- --shell [--lines 20000] [--seed 1]
  */

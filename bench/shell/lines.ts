@@ -1,6 +1,6 @@
 /**
- * Command lines from a seed, most of them at the edge of what the reader of command lines (src/base/command-text.ts)
- * can read: quotes in odd places, expansions, operators, blanks that are not blanks, and small edits of valid lines.
+ * Command lines from a seed. Most are at the edge of what the reader of command lines (src/base/command-text.ts) can
+ * read. They have quotes in odd places, expansions, operators, strange blanks, and small edits of valid lines.
  *
  * A line names only programs that the room of run-line.ts has, and no absolute path.
  */
@@ -19,31 +19,24 @@ const grammarWords = split(
 );
 
 const plainPieces = split(
-  'a b x s ab a b.txt sub a sub/a ./a ../outside/keep .. . -l -la --color --color=auto -- - --x=y a=b x+=y a,b a:b a@b %1 ' +
-    '^a +x 1 2 12 007 a_b A-1 é 日本 ü.txt Ⅷ link HEAD^ a%20b x.y/z',
+  'a b x s ab a b.txt sub a sub/a ./a ../outside/keep .. . link x.y/z é 日本 ü.txt Ⅷ',
+  '-l -la --color --color=auto -- - --x=y a=b x+=y a,b a:b a@b %1',
+  '^a +x 1 2 12 007 a_b A-1 HEAD^ a%20b',
 );
 /** Inside of quotes most of these are ordinary. */
 const edgePieces = [
   ...split(
-    '~ ~/a ~+ ~s a~ a=~ --x=~/a a:~ = =ls a= == # #a a#b ## ! !a a! !! !$ != * ? a* *.txt ? [ab] [!a] [[.s.]] [[:alpha:]] [ ] a] ' +
-      '{a,b} {1..3} {} { } $x ${x} $ a$ $$ $1 $@ $(ls) $((1+1)) `ls` ` \\ \\a \\\\ \\~ @(a|b) +(a) !(a) ?(a) *(a) ( ) ' +
-      '; & | < > "$x" "$" "a!" "!a" "`ls`" "\\$x" "\\a" "\\"" "\\\\" \'\' "" $\'a\' $"a" \'a\'\\\'\'b\' <(ls) >(cat)',
+    '~ ~/a ~+ ~s a~ a=~ --x=~/a a:~ = =ls a= == # #a a#b ## ! !a a! !! !$ !=',
+    '* ? a* *.txt ? [ab] [!a] [[.s.]] [[:alpha:]] [ ] a] {a,b} {1..3} {} { }',
+    '$x ${x} $ a$ $$ $1 $@ $(ls) $((1+1)) `ls` ` \\ \\a \\\\ \\~',
+    '@(a|b) +(a) !(a) ?(a) *(a) ( ) ; & | < > <(ls) >(cat)',
+    '"$x" "$" "a!" "!a" "`ls`" "\\$x" "\\a" "\\"" "\\\\" \'\' "" $\'a\' $"a" \'a\'\\\'\'b\'',
   ),
-  ...[
-    '\u00a0',
-    '\u3000',
-    '\u2003',
-    '\u2028',
-    '\u200b',
-    '\ufeff',
-    '\u0085',
-    '\u0301',
-    '😀',
-    '€',
-    '\ud800',
-    '\udc00',
-  ],
-  ...['\t', '\r', '\n', '\v', '\f', '\x01', '\x02', '\x1b', '\x7f', '\\\n', ' #'],
+  ...Array.from('\u00a0\u3000\u2003\u2028\u200b\ufeff\u0085\u0301😀€\t\r\n\v\f\x01\x02\x1b\x7f'),
+  '\ud800',
+  '\udc00',
+  '\\\n',
+  ' #',
 ];
 
 const usualRedirections = split('> >> < 2> 2>> 1> 0< 2>&1 >&2 1>&2 5>');
@@ -71,10 +64,11 @@ const oddJoints = [
 ];
 const usualVariables = split('CI=1 NODE_ENV=test LANG=C CI= DEBUG=a:b');
 const oddVariables = split(
-  "a=b a+=b a[0]=b 'a'=b CI+=1 CI=~ CI=a:~ CI=$x CI=* CI={a,b} C'I'=1 CI='a b' 1=2 =a a==b PORT=1,2 é=b",
+  "a=b a+=b a[0]=b 'a'=b CI+=1 C'I'=1 1=2 =a a==b é=b",
+  "CI=~ CI=a:~ CI=$x CI=* CI={a,b} CI='a PORT=1,2",
 );
 const alphabet = [
-  ...'\'"`\\$~#!*?[]{}()<>|&;= \t\n0123ae-/.:,^%@+_',
+  ...'\'"`\\$~#!*?[]{}()<>|&;= \t\n0123ae-/.:,^%@+_'.split(''),
   '\u00a0',
   'é',
   '\r',
@@ -191,7 +185,7 @@ function wrap(dice: Nasty, text: string): string {
 }
 
 function edit(dice: Nasty, text: string): string {
-  const units = [...text];
+  const units = Array.from(text);
   if (units.length === 0 || units.length > 200) return text;
   const at = dice.pick([...units.keys()]);
   const unit = units[at] ?? '';
@@ -202,6 +196,6 @@ function edit(dice: Nasty, text: string): string {
   return units.join('');
 }
 
-function split(text: string): readonly string[] {
-  return text.split(' ');
+function split(...texts: readonly string[]): readonly string[] {
+  return texts.flatMap((text) => text.split(' '));
 }

@@ -1,10 +1,10 @@
 /**
  * Runs command lines in real shells and compares what the shell did with what the reader of command lines said.
  *
- * A room is a folder with a scratch folder to work in, files whose names match patterns, and a folder of programs that
- * record their words. It is the whole PATH. bash runs with all builtins disabled, so that a builtin is a recording
- * program too: the reader promises the words of a command, not what the command does with them. Other shells cannot
- * disable builtins, so lines whose program runs its own words are not judged there.
+ * A room has a scratch folder to work in, with files whose names match patterns. Its programs record their words, and
+ * PATH has no others. bash runs with all builtins disabled, so that a builtin is a recording program too. The reader
+ * promises the words of a command, not what the command does with them. Other shells cannot disable builtins, so lines
+ * whose program runs its own words are not judged there.
  *
  * Only readable lines run: the reader promises nothing about the rest. As root the shell runs as the user `nobody`.
  */
