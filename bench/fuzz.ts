@@ -4,6 +4,11 @@
  * id or name must throw `call.malformed`, and nothing else may throw.
  *
  *   npm run fuzz -- [--calls 100000] [--seed 1]
+ *
+ * With `--shell` it generates command lines instead. It runs the readable ones in real shells. What a shell runs, reads
+ * or writes must be what the reader of command lines said.
+ *
+ *   npm run fuzz -- --shell [--lines 20000] [--seed 1]
  */
 import {
   createRuntime,
@@ -23,7 +28,13 @@ import type { Runtime, ToolOutcome } from 'quittance';
 import { z } from 'zod';
 import { createNasty } from './nasty.ts';
 import { createProgress } from './progress.ts';
+import { fuzzShells } from './shell/fuzz.ts';
 import { printTable } from './table.ts';
+
+if (process.argv.includes('--shell')) {
+  await fuzzShells();
+  process.exit();
+}
 
 const option = (name: string, otherwise: number): number => {
   const at = process.argv.indexOf(`--${name}`);

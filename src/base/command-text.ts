@@ -50,13 +50,15 @@ const longestWord = 16_384;
 /** A command with more words is read as several. */
 const mostWords = 10_000;
 
-/** Control characters and line ends: shells and terminals disagree about them. */
+/** Control characters and line ends: shells and terminals disagree about them. Half characters reach no program. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
-const strange = /[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]/;
+const strange = /[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]|\p{Cs}/u;
 
 /** Words of the shell's grammar: as the first word they are not a program. */
 const reservedWords: ReadonlySet<string> = new Set(
-  '! [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
+  '! [[ ]] case coproc do done elif else esac fi for foreach function if in nocorrect repeat select then time until while'.split(
+    ' ',
+  ),
 );
 
 export function readCommandText(text: string): CommandText {
@@ -107,7 +109,9 @@ export function readSimpleCommand(text: string, from: number, options: ReadOptio
   let redirect: { readonly written: boolean } | undefined;
   let at = from;
   const done = (end: number, joint?: '|' | '&&'): ReadSimpleCommand => {
-    if (redirect !== undefined || reservedWords.has(words[0]?.text ?? '')) readable = false;
+    const first = words[0]?.text ?? '';
+    // `sh -c -x` takes its command as an option. Interactive shells replace `^a^b` by the last command with a change.
+    if (redirect !== undefined || reservedWords.has(first) || /^[-+^]/.test(first)) readable = false;
     return { command: { words, files }, end, joint, readable };
   };
   for (;;) {
@@ -136,7 +140,9 @@ export function readSimpleCommand(text: string, from: number, options: ReadOptio
         before.placeOf(0) + before.text.length === at
       )
         readable = false;
-      const operator = /^(?:[<>]&\d(?=[\s|]|$)|>>?(?![>&|(<])|<(?![<>&(]))/.exec(text.slice(at, at + 4))?.[0];
+      const operator = /^(?:[<>]&\d(?=[ \t|]|$)|>>?(?![>&|(<])|<(?![<>&(]))/.exec(
+        text.slice(at, at + 4),
+      )?.[0];
       if (operator === undefined || redirect !== undefined || words.length === 0) readable = false;
       const length = operator?.length ?? /^[<>&|(]+/.exec(text.slice(at))?.[0].length ?? 1;
       redirect = operator?.includes('&') === true ? undefined : { written: unit === '>' };
@@ -148,11 +154,17 @@ export function readSimpleCommand(text: string, from: number, options: ReadOptio
     const mayBeEmpty = redirect === undefined && words.length > 0;
     if (!word.literal || (word.text === '' && !mayBeEmpty)) readable = false;
     if (redirect === undefined) words.push(word);
-    else files.push({ word, written: redirect.written });
+    else {
+      if (isSpecialFile.test(word.text)) readable = false;
+      files.push({ word, written: redirect.written });
+    }
     redirect = undefined;
     at = word.end;
   }
 }
+
+/** bash and ksh connect to a host at `/dev/tcp/host/80`. In zsh `>!` is an operator. */
+const isSpecialFile = /^\/dev\/(?:tcp|udp|sctp)\/|^!/;
 
 const isBlank = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at);
@@ -183,7 +195,7 @@ function readWord(text: string, from: number, prose: boolean): ReadWord {
       expands: false,
       placeOf: (index) => from + index,
       end: next,
-      literal: true,
+      literal: run.length <= longestWord,
     };
   return new WordReading(text, from, prose).read();
 }
