@@ -42,7 +42,7 @@ function mined(ledger: Ledger): Ledger {
 }
 
 const ledger = mined(await openLedger(errand.ledger));
-const pay = defineTool({ name: 'pay', mode: 'local', run: () => 'paid' });
+const pay = defineTool({ name: 'pay', mode: 'destructive', run: () => 'paid' });
 const runtime = createRuntime({ tools: [pay], ledger });
 const notifications = startNotifications({
   runtime,

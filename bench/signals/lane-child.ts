@@ -8,7 +8,7 @@ import type { LaneErrand, LaneReport } from './lane.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as LaneErrand; // written by the parent process
 const send = defineTool({ name: 'send_it', mode: 'external', run: ({ n }: { n: number }) => ({ sent: n }) });
-const pay = defineTool({ name: 'pay', mode: 'local', run: ({ n }: { n: number }) => ({ paid: n }) });
+const pay = defineTool({ name: 'pay', mode: 'destructive', run: ({ n }: { n: number }) => ({ paid: n }) });
 const ledger = await openLedger(errand.ledger);
 const tracing =
   errand.signals.includes('telemetry') || errand.signals.includes('sampled')

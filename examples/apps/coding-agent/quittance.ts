@@ -30,7 +30,7 @@ export function governCoding(ledger: Ledger, folder: string) {
   );
   const runTool = tool(
     async ({ command }) => {
-      // The rules have read the command. A container around this process confines what programs do.
+      // The rules have read the command. Only a sandbox confines what its programs do.
       const { stdout, stderr } = await promisify(execFile)('sh', ['-c', command], {
         cwd: folder,
         timeout: 60_000,
@@ -55,6 +55,9 @@ export function governCoding(ledger: Ledger, folder: string) {
       run_command: { mode: 'local', timeoutMs: 60_000, resources: { commands: ['command'] } },
     },
     protectedFiles: { readOnly: [import.meta.filename] },
+    // Commands run as this user, so their code can reach the ledger. For code you do not trust, make run_command with
+    // createSandbox of quittance/sandbox instead, and remove this line.
+    ownFiles: 'reachable',
   });
 }
 
