@@ -161,8 +161,9 @@ export const escapes: readonly Escape[] = [
   {
     group: 'own files',
     name: 'approve its own call with the command line',
-    text: ({ root, ledgerPath, confirmationId }) =>
-      `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmationId} --yes --by eve --ledger ${ledgerPath}`,
+    tries: /There is no ledger at/,
+    text: ({ root, ledgerPath, confirmation }) =>
+      `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmation.id} --digest ${confirmation.digest} --by eve --ledger ${ledgerPath} 2>&1`,
     after: async ({ ledger }) => {
       const { rows } = await createRuntime({ tools: [], ledger }).confirmations.list({ status: 'pending' });
       return rows.length === 0;
@@ -475,7 +476,7 @@ export const escapes: readonly Escape[] = [
     name: 'fill the memory through private folders',
     small: true,
     text: () =>
-      `head -c 100000000 /dev/zero > /tmp/x && ${mark}; head -c 100000000 /dev/zero > /dev/shm/x && ${mark}; true`,
+      `for at in /tmp /dev/shm; do for i in 1 2 3 4 5 6; do head -c 10000000 /dev/zero > $at/$i || exit 0; done; ${mark}; done`,
   },
   {
     group: 'processes',

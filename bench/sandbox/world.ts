@@ -33,7 +33,8 @@ export type World = {
   readonly address: string;
   readonly abstractName: string;
   readonly victim: ChildProcess;
-  readonly confirmationId: string;
+  /** A held call that an agent could want to approve. */
+  readonly confirmation: { readonly id: string; readonly digest: string };
   readonly root: string;
   /** Runs a shell text as the tool. */
   readonly sh: (text: string, tool?: string, sandbox?: Sandbox) => Promise<SandboxRun>;
@@ -105,7 +106,7 @@ rules:
   );
   const contracts = await contractsFromYaml(rules, { workingDirectory: project });
   const ledger = await openLedger(ledgerPath);
-  const confirmationId = await holdCall(ledger);
+  const confirmation = await holdCall(ledger);
   for (const companion of ['.tokens', '.spill/note', '-note'])
     writeFileSync(`${ledgerPath}${companion}`, `${secret}\n`);
 
@@ -144,7 +145,7 @@ rules:
         .find((each) => each?.family === 'IPv4' && !each.internal)?.address ?? '127.0.0.1',
     abstractName: `quittance-${process.pid}`,
     victim,
-    confirmationId,
+    confirmation,
     root: repository,
     sh: (words, tool = 'Bash', by = sandbox) => by.run(tool, ['/bin/bash', '-c', words]),
     close: async () => {
@@ -163,7 +164,7 @@ async function listen(server: Server, at: ListenOptions): Promise<Server> {
 }
 
 /** A question that an agent could want to answer itself. */
-async function holdCall(ledger: OpenedLedger): Promise<string> {
+async function holdCall(ledger: OpenedLedger): Promise<World['confirmation']> {
   const tool = defineTool({
     name: 'delete_order',
     mode: 'destructive',
@@ -176,7 +177,7 @@ async function holdCall(ledger: OpenedLedger): Promise<string> {
   for (;;) {
     const { rows } = await runtime.confirmations.list({ status: 'pending' });
     const [first] = rows;
-    if (first !== undefined) return first.confirmationId;
+    if (first !== undefined) return { id: first.confirmationId, digest: first.inputDigest };
     await new Promise(setImmediate);
   }
 }

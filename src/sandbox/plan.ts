@@ -251,13 +251,14 @@ function findWritable(
     (path) => path !== scratchFolder && !excluded.some((each) => isInside(each, path)),
   );
   for (const path of folders) {
-    const taken = ['/', ...systemFolders, '/etc', '/proc', '/dev', '/sys', '/run', ...ownFolders].find(
-      (each) => isInside(path, each) || (each !== '/' && !each.startsWith('/usr') && isInside(each, path)),
-    );
+    const taken =
+      ['/', ...systemFolders, ...reservedFolders].find((each) => isInside(path, each)) ??
+      // A project may lie in /usr/src or in memory, but not among devices and settings.
+      (path.startsWith('/dev/shm/') ? undefined : reservedFolders.find((each) => isInside(each, path)));
     if (taken !== undefined)
       throw new QuittanceError(
         'config.invalid',
-        `The sandbox rules for ${quote(toolName)} allow ${path}, which would make ${taken} writable. Name the folder of the project in within.`,
+        `The sandbox rules for ${quote(toolName)} allow ${path}, which would make parts of ${taken} writable. Name the folder of the project in within.`,
       );
     if (!exists(path))
       throw new QuittanceError(
@@ -270,7 +271,7 @@ function findWritable(
 
 /** Where the executor puts its own programs. */
 export const programFolder = '/.quittance';
-const ownFolders = [programFolder];
+const reservedFolders = ['/etc', '/proc', '/dev', '/sys', '/run', '/boot', programFolder];
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
 /**
