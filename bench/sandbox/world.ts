@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -67,13 +67,10 @@ export async function createWorld(): Promise<World> {
   symlinkSync(join(other, 'planted-by-tool'), join(project, 'link-to-write'));
 
   const [allowed, hidden, docker, abstract] = await Promise.all([
-    listen(
-      createHttpServer((_, response) => response.end('hello from an allowed host')),
-      {
-        host: '127.0.0.1',
-        port: 0,
-      },
-    ),
+    listen(createHttpServer(greet), {
+      host: '127.0.0.1',
+      port: 0,
+    }),
     listen(
       createHttpServer((_, response) => response.end(secret)),
       { port: 0 },
@@ -156,6 +153,16 @@ rules:
     },
   };
 }
+
+/** Answers with a greeting, with a large content, or with the number of bytes that it got. */
+function greet(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === '/large') return void response.end(Buffer.alloc(largeBytes, 'x'));
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  request.on('end', () => response.end(`hello from an allowed host, ${bytes} bytes`));
+}
+
+export const largeBytes = 20_000_000;
 
 async function listen(server: Server, at: ListenOptions): Promise<Server> {
   server.listen(at);

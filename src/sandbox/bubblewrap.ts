@@ -10,6 +10,7 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { QuittanceError } from '../base/error.ts';
 import { homeFolder, inodeOf, programFolder, scratchFolder } from './plan.ts';
@@ -236,6 +237,7 @@ export async function runSandboxed(
     child.kill('SIGKILL');
   };
   const end = await watchUntilEnd(child, plan, { signal, status, stop, proxy });
+  await waitUntilGone(status.processId());
   proxy?.close();
   if (end instanceof Error) throw end;
   const [stdout, stderr] = [keepers[0].text(), keepers[1].text()];
@@ -366,6 +368,26 @@ async function watchUntilEnd(
     signal?.removeEventListener('abort', cancel);
   }
 }
+
+/**
+ * bubblewrap may end shortly before the first process of its namespace. The kernel has ended all others when that one
+ * is gone, or waits to be collected by a parent.
+ */
+async function waitUntilGone(first: number | undefined): Promise<void> {
+  if (first === undefined) return;
+  for (let waitedMs = 0; waitedMs < longestEndMs; waitedMs++) {
+    try {
+      if (/^State:\s*[ZX]/m.test(readFileSync(`/proc/${first}/status`, 'latin1'))) return;
+    } catch {
+      return;
+    }
+    await setTimeoutPromise(1);
+  }
+  throw new Error(`Process ${first} of the sandbox was killed and has not ended.`);
+}
+
+/** A killed process can wait for a slow disk. */
+const longestEndMs = 30_000;
 
 /**
  * The processes of a sandbox and their memory, through its own /proc, which lists no others. Undefined when it has ended.

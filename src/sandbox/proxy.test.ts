@@ -175,9 +175,9 @@ describe('the proxy', () => {
         onRefused: () => undefined,
       });
       const bus = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
-      const abused = new Promise<void>((resolve) => proxy.serve(bus, resolve));
+      const abused = new Promise<string>((resolve) => proxy.serve(bus, () => resolve('ended')));
       bus.push(bytes);
-      await abused;
+      expect(await abused).toBe('ended');
       proxy.close();
     }
   });
