@@ -45,27 +45,7 @@ export type World = {
 const repository = join(import.meta.dirname, '../..');
 
 export async function createWorld(): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
-  const project = join(folder, 'project');
-  const other = join(folder, 'other');
-  for (const path of ['.git/hooks', 'src', 'state/.quittance', 'node_modules'])
-    mkdirSync(join(project, path), { recursive: true });
-  mkdirSync(other);
-  const ledgerPath = join(project, 'state/.quittance/ledger.db');
-  const text = (path: string, content: string): void => writeFileSync(join(folder, path), content);
-  text('other/secret.txt', `${secret}\n`);
-  text('project/.env', `TOKEN=${secret}\n`);
-  text('project/.git/config', `[remote]\n  url = https://${secret}@example.com\n`);
-  text('project/a.txt', 'one\ntwo\nthree\n');
-  text('project/package.json', JSON.stringify({ name: 'tiny', scripts: { test: 'node --test' } }));
-  text(
-    'project/src/sum.test.js',
-    "require('node:test').test('sums', () => { if (1 + 1 !== 2) throw 1; });\n",
-  );
-  symlinkSync(join(other, 'secret.txt'), join(project, 'link-out'));
-  symlinkSync(`${ledgerPath}-note`, join(project, 'link-ledger'));
-  symlinkSync(join(other, 'planted-by-tool'), join(project, 'link-to-write'));
-
+  const { folder, project, other, ledgerPath } = writeFiles();
   const [allowed, hidden, docker, abstract] = await Promise.all([
     listen(createHttpServer(greet), {
       host: '127.0.0.1',
@@ -87,20 +67,7 @@ export async function createWorld(): Promise<World> {
   const portOf = (server: Server): number => (server.address() as AddressInfo).port; // it listens on a port
   const allowedPort = portOf(allowed);
 
-  const rules = join(project, 'rules.yaml');
-  const list = '.git, .env, .env.local, .npmrc';
-  writeFileSync(
-    rules,
-    `apiVersion: edictum/v1
-kind: Ruleset
-metadata: { name: box }
-defaults: { mode: enforce }
-rules:
-  - { id: here, type: sandbox, tools: [Bash, Net, NetAll, '*_file', list_directory], within: ['.'], not_within: [${list}], message: Stay here. }
-  - { id: net, type: sandbox, tools: [Net], allows: { domains: ['127.0.0.1:${allowedPort}', '*.example.com'] }, message: Only there. }
-  - { id: net-all, type: sandbox, tools: [NetAll], allows: { domains: ['*', '*:${portOf(hidden)}'] }, message: Any host. }
-`,
-  );
+  const rules = writeRules(project, allowedPort, portOf(hidden));
   const contracts = await contractsFromYaml(rules, { workingDirectory: project });
   const ledger = await openLedger(ledgerPath);
   const confirmation = await holdCall(ledger);
@@ -152,6 +119,50 @@ rules:
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+type Places = Pick<World, 'folder' | 'project' | 'other' | 'ledgerPath'>;
+
+function writeFiles(): Places {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
+  const project = join(folder, 'project');
+  const other = join(folder, 'other');
+  for (const path of ['.git/hooks', 'src', 'state/.quittance', 'node_modules'])
+    mkdirSync(join(project, path), { recursive: true });
+  mkdirSync(other);
+  const ledgerPath = join(project, 'state/.quittance/ledger.db');
+  const text = (path: string, content: string): void => writeFileSync(join(folder, path), content);
+  text('other/secret.txt', `${secret}\n`);
+  text('project/.env', `TOKEN=${secret}\n`);
+  text('project/.git/config', `[remote]\n  url = https://${secret}@example.com\n`);
+  text('project/a.txt', 'one\ntwo\nthree\n');
+  text('project/package.json', JSON.stringify({ name: 'tiny', scripts: { test: 'node --test' } }));
+  text(
+    'project/src/sum.test.js',
+    "require('node:test').test('sums', () => { if (1 + 1 !== 2) throw 1; });\n",
+  );
+  symlinkSync(join(other, 'secret.txt'), join(project, 'link-out'));
+  symlinkSync(`${ledgerPath}-note`, join(project, 'link-ledger'));
+  symlinkSync(join(other, 'planted-by-tool'), join(project, 'link-to-write'));
+  return { folder, project, other, ledgerPath };
+}
+
+function writeRules(project: string, allowedPort: number, secretPort: number): string {
+  const rules = join(project, 'rules.yaml');
+  const list = '.git, .env, .env.local, .npmrc';
+  writeFileSync(
+    rules,
+    `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: box }
+defaults: { mode: enforce }
+rules:
+  - { id: here, type: sandbox, tools: [Bash, Net, NetAll, '*_file', list_directory], within: ['.'], not_within: [${list}], message: Stay here. }
+  - { id: net, type: sandbox, tools: [Net], allows: { domains: ['127.0.0.1:${allowedPort}', '*.example.com'] }, message: Only there. }
+  - { id: net-all, type: sandbox, tools: [NetAll], allows: { domains: ['*', '*:${secretPort}'] }, message: Any host. }
+`,
+  );
+  return rules;
 }
 
 /** Answers with a greeting, with a large content, or with the number of bytes that it got. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
-import { toBubblewrapArguments } from './bubblewrap.ts';
+import { toBubblewrapArguments } from './bubblewrap-arguments.ts';
 import { defaultLimits, planSandbox, planShows, type PlanInput, type SandboxPlan } from './plan.ts';
 
 let folder: string;
