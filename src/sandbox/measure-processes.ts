@@ -1,5 +1,5 @@
 /** The processes of a sandbox, as the host sees them. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 
 /**
@@ -23,7 +23,8 @@ export async function waitUntilGone(first: number | undefined): Promise<void> {
 const longestEndMs = 30_000;
 
 /**
- * The processes of a sandbox and their memory, through its own /proc, which lists no others. Undefined when it has ended.
+ * The processes of a sandbox and their memory, through its own /proc, which lists no others. Undefined before it has
+ * one, and when it has ended.
  */
 export function measureProcesses(
   first: number,
@@ -31,6 +32,8 @@ export function measureProcesses(
   const folder = `/proc/${first}/root/proc`;
   let ids: readonly string[];
   try {
+    // Until its mounts are made, the sandbox still has the root of the host.
+    if (statSync(folder).dev === statSync('/proc').dev) return undefined;
     ids = readdirSync(folder).filter((name) => /^\d+$/.test(name));
   } catch {
     return undefined;

@@ -95,7 +95,10 @@ function compileCommands(allowed: readonly string[]): (command: FoundCommand) =>
   return ({ runs }) => runs !== undefined && runs.length > 0 && runs.every(isAllowed);
 }
 
-export function compileHosts(allowed: readonly string[], denied: readonly string[]): (host: FoundHost) => boolean {
+export function compileHosts(
+  allowed: readonly string[],
+  denied: readonly string[],
+): (host: FoundHost) => boolean {
   const allows = allowed.map(readHostPattern);
   const denies = denied.map(readHostPattern);
   return ({ name, port, carries = [] }) =>
