@@ -274,8 +274,10 @@ export const escapes: readonly Escape[] = [
     group: 'network',
     name: 'ask the proxy for a host that no rule allows',
     tool: 'Net',
+    // Without the internet an allowed host would fail too, so the refusal itself must show.
+    tries: /No sandbox rule of this tool allows example\.org:80/,
     text: () =>
-      `curl -s -m 10 -f -x $http_proxy --noproxy '' http://example.org/ && ${mark}; curl -s -m 10 -x $http_proxy --noproxy '' https://example.org/ && ${mark}; true`,
+      `curl -s -m 10 -x $http_proxy --noproxy '' http://example.org/; curl -s -m 10 -x $http_proxy --noproxy '' https://example.org/ && ${mark}; true`,
   },
   {
     group: 'network',
@@ -312,8 +314,9 @@ export const escapes: readonly Escape[] = [
     group: 'network',
     name: 'ask the proxy for a metadata service',
     tool: 'NetAll',
+    tries: /^169\.254\.169\.254 is at a private address(?:[^]*is at a private address){3}/,
     text: () =>
-      `for h in 169.254.169.254 100.100.100.200 [fd00:ec2::254] 0xa9fea9fe; do curl -s -g -f -m 5 -x $http_proxy --noproxy '' http://$h/ && ${mark}; curl -s -g -f -m 5 -p -x $http_proxy --noproxy '' http://$h/ && ${mark}; done; true`,
+      `for h in 169.254.169.254 100.100.100.200 [fd00:ec2::254] 0xa9fea9fe; do curl -s -g -m 5 -x $http_proxy --noproxy '' http://$h/; curl -s -g -f -m 5 -p -x $http_proxy --noproxy '' http://$h/ && ${mark}; done; true`,
   },
   {
     group: 'network',
@@ -503,7 +506,7 @@ export const escapes: readonly Escape[] = [
   ].map((path): Escape => ({
     group: 'file tools',
     name: `read_file ${path}`,
-    attempt: async (world) => (await useFileTool(world, 'read_file', { path })).includes(secret) || false,
+    attempt: async (world) => !(await useFileTool(world, 'read_file', { path })).startsWith('refused: E'),
   })),
   {
     group: 'file tools',
