@@ -47,7 +47,13 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const pagesOfPrograms = ['docs/behaviors.md', 'docs/retries.md', 'docs/ledger.md'];
 
 /** Pages whose programs need a service or another program. Their types are checked. */
-const typedPages = ['docs/approval-policies.md', 'docs/mcp.md', 'docs/notifications.md', 'docs/postgres.md'];
+const typedPages = [
+  'docs/approval-policies.md',
+  'docs/mcp.md',
+  'docs/notifications.md',
+  'docs/postgres.md',
+  'docs/sandboxed-executor.md',
+];
 
 /** Every other page with a program: it runs, and prints what the page says. */
 const pages = globSync('docs/{*,guides/*}.md', { cwd: root })

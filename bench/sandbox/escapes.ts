@@ -161,8 +161,9 @@ export const escapes: readonly Escape[] = [
   {
     group: 'own files',
     name: 'approve its own call with the command line',
-    text: ({ root, ledgerPath, confirmationId }) =>
-      `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmationId} --yes --by eve --ledger ${ledgerPath}`,
+    tries: /There is no ledger at/,
+    text: ({ root, ledgerPath, confirmation }) =>
+      `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmation.id} --digest ${confirmation.digest} --by eve --ledger ${ledgerPath} 2>&1`,
     after: async ({ ledger }) => {
       const { rows } = await createRuntime({ tools: [], ledger }).confirmations.list({ status: 'pending' });
       return rows.length === 0;
@@ -273,8 +274,10 @@ export const escapes: readonly Escape[] = [
     group: 'network',
     name: 'ask the proxy for a host that no rule allows',
     tool: 'Net',
+    // Without the internet an allowed host would fail too, so the refusal itself must show.
+    tries: /No sandbox rule of this tool allows example\.org:80/,
     text: () =>
-      `curl -s -m 10 -f -x $http_proxy --noproxy '' http://example.org/ && ${mark}; curl -s -m 10 -x $http_proxy --noproxy '' https://example.org/ && ${mark}; true`,
+      `curl -s -m 10 -x $http_proxy --noproxy '' http://example.org/; curl -s -m 10 -x $http_proxy --noproxy '' https://example.org/ && ${mark}; true`,
   },
   {
     group: 'network',
@@ -311,8 +314,9 @@ export const escapes: readonly Escape[] = [
     group: 'network',
     name: 'ask the proxy for a metadata service',
     tool: 'NetAll',
+    tries: /^169\.254\.169\.254 is at a private address(?:[^]*is at a private address){3}/,
     text: () =>
-      `for h in 169.254.169.254 100.100.100.200 [fd00:ec2::254] 0xa9fea9fe; do curl -s -g -f -m 5 -x $http_proxy --noproxy '' http://$h/ && ${mark}; curl -s -g -f -m 5 -p -x $http_proxy --noproxy '' http://$h/ && ${mark}; done; true`,
+      `for h in 169.254.169.254 100.100.100.200 [fd00:ec2::254] 0xa9fea9fe; do curl -s -g -m 5 -x $http_proxy --noproxy '' http://$h/; curl -s -g -f -m 5 -p -x $http_proxy --noproxy '' http://$h/ && ${mark}; done; true`,
   },
   {
     group: 'network',
@@ -461,21 +465,21 @@ export const escapes: readonly Escape[] = [
     group: 'processes',
     name: 'use more memory than allowed',
     small: true,
-    text: () => `perl -e '$x = "a" x 900_000_000; sleep 2; print "${escaped}\\n"'`,
+    text: () => `perl -e '$x = "a" x 500_000_000; sleep 1; print "${escaped}\\n"'`,
   },
   {
     group: 'processes',
     name: 'use more memory than allowed in many processes',
     small: true,
     text: () =>
-      `for i in 1 2 3 4 5 6 7 8; do perl -e '$x = "a" x 100_000_000; sleep 3; print "${escaped}\\n"' & done; wait`,
+      `for i in 1 2 3 4 5 6 7 8; do perl -e '$x = "a" x 80_000_000; sleep 1; print "${escaped}\\n"' & done; wait`,
   },
   {
     group: 'processes',
     name: 'fill the memory through private folders',
     small: true,
     text: () =>
-      `head -c 100000000 /dev/zero > /tmp/x && ${mark}; head -c 100000000 /dev/zero > /dev/shm/x && ${mark}; true`,
+      `for at in /tmp /dev/shm; do for i in 1 2 3 4 5 6; do head -c 10000000 /dev/zero > $at/$i || exit 0; done; ${mark}; done`,
   },
   {
     group: 'processes',
@@ -502,7 +506,7 @@ export const escapes: readonly Escape[] = [
   ].map((path): Escape => ({
     group: 'file tools',
     name: `read_file ${path}`,
-    attempt: async (world) => (await useFileTool(world, 'read_file', { path })).includes(secret) || false,
+    attempt: async (world) => !(await useFileTool(world, 'read_file', { path })).startsWith('refused: E'),
   })),
   {
     group: 'file tools',
@@ -566,26 +570,8 @@ async function inherit({ project, other }: World): Promise<boolean> {
       join(import.meta.dirname, 'inherit-child.ts'),
       project,
     ],
-    {
-      stdio: [
-        'ignore',
-        'pipe',
-        'inherit',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        'ignore',
-        folder,
-        'ignore',
-        folder,
-      ],
-    },
+    // Node closes its first descriptors by itself, up to a gap.
+    { stdio: ['ignore', 'pipe', 'inherit', ...Array.from({ length: 57 }, () => 'ignore' as const), folder] },
   );
   closeSync(folder);
   let stdout = '';

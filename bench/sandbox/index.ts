@@ -41,6 +41,7 @@ let tried = 0;
 let out = 0;
 let shownOutside = 0;
 let worked = 0;
+let cost: Readonly<Record<string, number>> | undefined;
 
 const chosen = escapes.filter(({ group }) => values.only === undefined || values.only === group);
 const plain = values.only === undefined || values.only === 'ordinary' ? ordinary : [];
@@ -65,7 +66,10 @@ try {
     if (outside === false)
       wrong.push(`${escape.name}: the attempt does not work outside either, so it shows nothing`);
     if (outside === true) shownOutside++;
-    const got = await succeeds(escape, world);
+    const got = await succeeds(escape, world).catch((error: unknown) => {
+      wrong.push(`${escape.name}: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
+    });
     tried++;
     if (got) {
       out++;
@@ -79,17 +83,17 @@ try {
     ]);
     progress.step();
   }
-} finally {
   progress.done();
+  printTable(['group', 'attempt', 'without sandbox', 'inside'], rows);
+  cost = stopped ? undefined : await measureCost(world);
+  if (cost !== undefined)
+    printTable(
+      ['start and end of a call', 'median ms'],
+      Object.entries(cost).map(([name, ms]) => [name, ms.toFixed(1)]),
+    );
+} finally {
+  await world.close();
 }
-printTable(['group', 'attempt', 'without sandbox', 'inside'], rows);
-const cost = stopped ? undefined : await measureCost(world);
-if (cost !== undefined)
-  printTable(
-    ['start and end of a call', 'median ms'],
-    Object.entries(cost).map(([name, ms]) => [name, ms.toFixed(1)]),
-  );
-await world.close();
 for (const line of wrong) process.stdout.write(`${line}\n`);
 process.stdout.write(
   `${JSON.stringify({

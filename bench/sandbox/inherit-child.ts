@@ -1,4 +1,4 @@
-/** Runs a sandbox in a process that has inherited open folders of the host as descriptors 13 and 15. */
+/** Runs a sandbox in a process that has inherited an open folder of the host as descriptor 60. */
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createSandbox } from 'quittance/sandbox';
@@ -16,6 +16,6 @@ const sandbox = createSandbox({ contracts, ledger: createMemoryLedger() });
 const { stdout } = await sandbox.run('Bash', [
   '/bin/bash',
   '-c',
-  'for f in /proc/self/fd/*; do cat $f/secret.txt; done; cat <&13; echo ran',
+  'for f in /proc/self/fd/*; do cat $f/secret.txt; done; cat <&60; echo ran',
 ]);
 process.stdout.write(stdout);

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SandboxRun } from 'quittance/sandbox';
-import type { World } from './world.ts';
+import { largeBytes, type World } from './world.ts';
 
 export type Ordinary = {
   readonly name: string;
@@ -114,5 +114,19 @@ export const ordinary: readonly Ordinary[] = [
     text: ({ allowedPort }) =>
       `for i in $(seq 20); do curl -s -x $http_proxy --noproxy '' http://127.0.0.1:${allowedPort}/ -o /tmp/$i & done; wait; cat /tmp/* | grep -o allowed | wc -l`,
     expect: /^20/,
+  },
+  {
+    name: 'a large download, through the proxy',
+    tool: 'Net',
+    text: ({ allowedPort }) =>
+      `for way in '' -p; do curl -s $way -x $http_proxy --noproxy '' http://127.0.0.1:${allowedPort}/large | wc -c; done`,
+    expect: new RegExp(`^${largeBytes}\n${largeBytes}\n$`),
+  },
+  {
+    name: 'a large upload, through the proxy',
+    tool: 'Net',
+    text: ({ allowedPort }) =>
+      `for way in '' -p; do head -c ${largeBytes} /dev/zero | curl -s $way -H 'Expect:' --data-binary @- -x $http_proxy --noproxy '' http://127.0.0.1:${allowedPort}/; done`,
+    expect: new RegExp(`host, ${largeBytes} bytes.*host, ${largeBytes} bytes`),
   },
 ];

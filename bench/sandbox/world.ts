@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type ListenOptions, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,7 +33,8 @@ export type World = {
   readonly address: string;
   readonly abstractName: string;
   readonly victim: ChildProcess;
-  readonly confirmationId: string;
+  /** A held call that an agent could want to approve. */
+  readonly confirmation: { readonly id: string; readonly digest: string };
   readonly root: string;
   /** Runs a shell text as the tool. */
   readonly sh: (text: string, tool?: string, sandbox?: Sandbox) => Promise<SandboxRun>;
@@ -44,35 +45,12 @@ export type World = {
 const repository = join(import.meta.dirname, '../..');
 
 export async function createWorld(): Promise<World> {
-  const folder = mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
-  const project = join(folder, 'project');
-  const other = join(folder, 'other');
-  for (const path of ['.git/hooks', 'src', 'state/.quittance', 'node_modules'])
-    mkdirSync(join(project, path), { recursive: true });
-  mkdirSync(other);
-  const ledgerPath = join(project, 'state/.quittance/ledger.db');
-  const text = (path: string, content: string): void => writeFileSync(join(folder, path), content);
-  text('other/secret.txt', `${secret}\n`);
-  text('project/.env', `TOKEN=${secret}\n`);
-  text('project/.git/config', `[remote]\n  url = https://${secret}@example.com\n`);
-  text('project/a.txt', 'one\ntwo\nthree\n');
-  text('project/package.json', JSON.stringify({ name: 'tiny', scripts: { test: 'node --test' } }));
-  text(
-    'project/src/sum.test.js',
-    "require('node:test').test('sums', () => { if (1 + 1 !== 2) throw 1; });\n",
-  );
-  symlinkSync(join(other, 'secret.txt'), join(project, 'link-out'));
-  symlinkSync(`${ledgerPath}-note`, join(project, 'link-ledger'));
-  symlinkSync(join(other, 'planted-by-tool'), join(project, 'link-to-write'));
-
+  const { folder, project, other, ledgerPath } = writeFiles();
   const [allowed, hidden, docker, abstract] = await Promise.all([
-    listen(
-      createHttpServer((_, response) => response.end('hello from an allowed host')),
-      {
-        host: '127.0.0.1',
-        port: 0,
-      },
-    ),
+    listen(createHttpServer(greet), {
+      host: '127.0.0.1',
+      port: 0,
+    }),
     listen(
       createHttpServer((_, response) => response.end(secret)),
       { port: 0 },
@@ -89,23 +67,10 @@ export async function createWorld(): Promise<World> {
   const portOf = (server: Server): number => (server.address() as AddressInfo).port; // it listens on a port
   const allowedPort = portOf(allowed);
 
-  const rules = join(project, 'rules.yaml');
-  const list = '.git, .env, .env.local, .npmrc';
-  writeFileSync(
-    rules,
-    `apiVersion: edictum/v1
-kind: Ruleset
-metadata: { name: box }
-defaults: { mode: enforce }
-rules:
-  - { id: here, type: sandbox, tools: [Bash, Net, NetAll, '*_file', list_directory], within: ['.'], not_within: [${list}], message: Stay here. }
-  - { id: net, type: sandbox, tools: [Net], allows: { domains: ['127.0.0.1:${allowedPort}', '*.example.com'] }, message: Only there. }
-  - { id: net-all, type: sandbox, tools: [NetAll], allows: { domains: ['*', '*:${portOf(hidden)}'] }, message: Any host. }
-`,
-  );
+  const rules = writeRules(project, allowedPort, portOf(hidden));
   const contracts = await contractsFromYaml(rules, { workingDirectory: project });
   const ledger = await openLedger(ledgerPath);
-  const confirmationId = await holdCall(ledger);
+  const confirmation = await holdCall(ledger);
   for (const companion of ['.tokens', '.spill/note', '-note'])
     writeFileSync(`${ledgerPath}${companion}`, `${secret}\n`);
 
@@ -144,7 +109,7 @@ rules:
         .find((each) => each?.family === 'IPv4' && !each.internal)?.address ?? '127.0.0.1',
     abstractName: `quittance-${process.pid}`,
     victim,
-    confirmationId,
+    confirmation,
     root: repository,
     sh: (words, tool = 'Bash', by = sandbox) => by.run(tool, ['/bin/bash', '-c', words]),
     close: async () => {
@@ -156,6 +121,60 @@ rules:
   };
 }
 
+type Places = Pick<World, 'folder' | 'project' | 'other' | 'ledgerPath'>;
+
+function writeFiles(): Places {
+  const folder = mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
+  const project = join(folder, 'project');
+  const other = join(folder, 'other');
+  for (const path of ['.git/hooks', 'src', 'state/.quittance', 'node_modules'])
+    mkdirSync(join(project, path), { recursive: true });
+  mkdirSync(other);
+  const ledgerPath = join(project, 'state/.quittance/ledger.db');
+  const text = (path: string, content: string): void => writeFileSync(join(folder, path), content);
+  text('other/secret.txt', `${secret}\n`);
+  text('project/.env', `TOKEN=${secret}\n`);
+  text('project/.git/config', `[remote]\n  url = https://${secret}@example.com\n`);
+  text('project/a.txt', 'one\ntwo\nthree\n');
+  text('project/package.json', JSON.stringify({ name: 'tiny', scripts: { test: 'node --test' } }));
+  text(
+    'project/src/sum.test.js',
+    "require('node:test').test('sums', () => { if (1 + 1 !== 2) throw 1; });\n",
+  );
+  symlinkSync(join(other, 'secret.txt'), join(project, 'link-out'));
+  symlinkSync(`${ledgerPath}-note`, join(project, 'link-ledger'));
+  symlinkSync(join(other, 'planted-by-tool'), join(project, 'link-to-write'));
+  return { folder, project, other, ledgerPath };
+}
+
+function writeRules(project: string, allowedPort: number, secretPort: number): string {
+  const rules = join(project, 'rules.yaml');
+  const list = '.git, .env, .env.local, .npmrc';
+  writeFileSync(
+    rules,
+    `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: box }
+defaults: { mode: enforce }
+rules:
+  - { id: here, type: sandbox, tools: [Bash, Net, NetAll, '*_file', list_directory], within: ['.'], not_within: [${list}], message: Stay here. }
+  - { id: net, type: sandbox, tools: [Net], allows: { domains: ['127.0.0.1:${allowedPort}', '*.example.com'] }, message: Only there. }
+  - { id: net-all, type: sandbox, tools: [NetAll], allows: { domains: ['*', '*:${secretPort}'] }, message: Any host. }
+`,
+  );
+  return rules;
+}
+
+/** Answers with a greeting, with a large content, or with the number of bytes that it got. */
+function greet(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url === '/large') return void response.end(Buffer.alloc(largeBytes, 'x'));
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  request.on('end', () => response.end(`hello from an allowed host, ${bytes} bytes`));
+}
+
+export const largeBytes = 20_000_000;
+
 async function listen(server: Server, at: ListenOptions): Promise<Server> {
   server.listen(at);
   await once(server, 'listening');
@@ -163,7 +182,7 @@ async function listen(server: Server, at: ListenOptions): Promise<Server> {
 }
 
 /** A question that an agent could want to answer itself. */
-async function holdCall(ledger: OpenedLedger): Promise<string> {
+async function holdCall(ledger: OpenedLedger): Promise<World['confirmation']> {
   const tool = defineTool({
     name: 'delete_order',
     mode: 'destructive',
@@ -176,7 +195,7 @@ async function holdCall(ledger: OpenedLedger): Promise<string> {
   for (;;) {
     const { rows } = await runtime.confirmations.list({ status: 'pending' });
     const [first] = rows;
-    if (first !== undefined) return first.confirmationId;
+    if (first !== undefined) return { id: first.confirmationId, digest: first.inputDigest };
     await new Promise(setImmediate);
   }
 }

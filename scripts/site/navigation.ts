@@ -60,7 +60,7 @@ const planned: readonly Section[] = [
     title: 'Rules',
     about: 'contracts in YAML',
     pages: list(
-      `contracts contract-conditions contract-sandbox contract-limits contract-workflows contract-loading
+      `contracts contract-conditions contract-sandbox sandboxed-executor contract-limits contract-workflows contract-loading
       contract-testing backtest-and-diff`,
     ),
   },

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
-import { findEngine, runSandboxed } from './bubblewrap.ts';
+import { findEngine, runSandboxed } from './run-sandboxed.ts';
 import { planTrial } from './plan.ts';
 
 export type SandboxCheck =

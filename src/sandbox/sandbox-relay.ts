@@ -19,9 +19,13 @@ function relay(bus: Socket, port: number, onReady: () => void): void {
   const streams = new Map<number, Socket>();
   let newest = 0;
   const server = createServer((connection) => {
-    const id = ++newest;
-    streams.set(id, connection);
+    // Numbered by their first bytes, so that new numbers arrive in order: the host ignores late bytes of older ones.
+    let id = 0;
     connection.on('data', (chunk: Buffer) => {
+      if (id === 0) {
+        id = ++newest;
+        streams.set(id, connection);
+      }
       if (bus.write(toFrame(id, chunk))) return;
       connection.pause();
       bus.once('drain', () => connection.resume());

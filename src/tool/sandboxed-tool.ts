@@ -1,6 +1,6 @@
 /**
- * Marks tools whose body runs in the sandboxed executor, so that the runtime can tell them from tools that run with the
- * rights of the host. The mark belongs to the body: a copy of the tool keeps it, a copy with another `run` loses it.
+ * Marks tools whose body runs in the sandboxed executor. The runtime tells them from tools that run with the rights of
+ * the host. The mark belongs to the body: a copy of the tool keeps it, a copy with another `run` loses it.
  */
 import type { AnyTool } from './define-tool.ts';
 

@@ -1,7 +1,7 @@
 import { takeSteps } from '../../base/steps.ts';
 import type { OwnFileBreach } from '../../policy/own-files/judge-own-files.ts';
 import { describeOwnFile } from '../../policy/own-files/own-file.ts';
-import { isSandboxedTool } from '../../tool/sandboxed-tool.ts';
+import { sandboxMarkOf } from '../../tool/sandboxed-tool.ts';
 import { isPromiseLike } from '../../base/when-ready.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import { clean } from '../input/clean.ts';
@@ -14,9 +14,15 @@ import type { Gate, Stop } from '../state/gate.ts';
 export const ownFilesGate: Gate = {
   name: 'own_files',
   check(live) {
-    // In the sandboxed executor these files do not exist.
-    if (isSandboxedTool(live.tool)) return undefined;
-    const steps = live.engine.ownFiles.judge()(live.tool, live.judged);
+    // In the sandboxed executor sealed files do not exist, and the others cannot be written.
+    const sandbox = sandboxMarkOf(live.tool);
+    const { ownFiles } = live.engine;
+    if (
+      sandbox !== undefined &&
+      !ownFiles.list().some(({ access, path }) => access === 'sealed' && sandbox.sees(path))
+    )
+      return undefined;
+    const steps = ownFiles.judge()(live.tool, live.judged);
     if (steps === undefined) return undefined;
     const breach = takeSteps(steps);
     return isPromiseLike(breach) ? breach.then((found) => stopFor(live, found)) : stopFor(live, breach);

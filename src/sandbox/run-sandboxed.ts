@@ -1,6 +1,6 @@
 /**
- * Runs one command under bubblewrap, as a plan says. The command gets its own namespaces for users, processes, network,
- * mounts, IPC and host name, no capabilities, a filter of system calls, and no file descriptors of the host.
+ * Runs one command under bubblewrap, as a plan says. The command gets its own namespaces and a filter of system calls.
+ * It gets no capabilities and no file descriptors of the host.
  *
  * 1. When this returns, no process of the call is left: the kernel ends all of them with the first process of the
  *    process namespace.
@@ -10,10 +10,13 @@
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { QuittanceError } from '../base/error.ts';
-import { homeFolder, inodeOf, programFolder, scratchFolder } from './plan.ts';
-import type { SandboxCover, SandboxPlan } from './plan.ts';
+import { argumentsAt, busAt, filterAt, firstFileAt, mebibyte, statusAt } from './bubblewrap-arguments.ts';
+import { systemTexts, toBubblewrapArguments, toInnerWords } from './bubblewrap-arguments.ts';
+import { inodeOf } from './covers.ts';
+import { measureProcesses, waitUntilGone } from './measure-processes.ts';
+import { createOutputKeeper } from './output-keeper.ts';
+import type { SandboxPlan } from './plan.ts';
 import { createProxy, type Proxy } from './proxy.ts';
 import { createSeccompFilter } from './seccomp-filter.ts';
 
@@ -69,135 +72,6 @@ export function findEngine(platform: string = process.platform): SandboxEngine {
   return { bubblewrap: find('bwrap', 'bubblewrap'), prlimit: find('prlimit', 'util-linux') };
 }
 
-// File descriptors that bubblewrap reads. The accounts and names of the sandbox follow from here.
-const argumentsAt = 3;
-const filterAt = 4;
-const statusAt = 5;
-const firstFileAt = 6;
-
-const systemTexts: readonly (readonly [path: string, text: string])[] = [
-  [
-    '/etc/passwd',
-    `agent:x:1000:1000:agent:${homeFolder}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n`,
-  ],
-  ['/etc/group', 'agent:x:1000:\nnogroup:x:65534:\n'],
-  ['/etc/hosts', '127.0.0.1 localhost\n::1 localhost\n'],
-  ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
-];
-const busAt = firstFileAt + systemTexts.length;
-const proxyPort = 3128;
-const nodeInside = `${programFolder}/node`;
-
-const mebibyte = 1_048_576;
-/** V8 reserves about half a gibibyte that counts as data although it is not used. */
-const reservedMb = 1_024;
-
-/** The arguments of bubblewrap for a plan, without the command. */
-export function toBubblewrapArguments(
-  plan: SandboxPlan,
-  { node, withFileProgram = false }: { readonly node: string; readonly withFileProgram?: boolean },
-): readonly string[] {
-  const { limits } = plan;
-  const scratchBytes = String(limits.scratchMb * mebibyte);
-  const environment = { ...plan.environment, ...(plan.hosts.length > 0 && proxyEnvironment) };
-  const binds = [
-    ...plan.readOnly.map((path) => ['--ro-bind', path, path]),
-    ...plan.writable.map((path) => ['--bind', path, path]),
-    // Outer folders first. A stable sort keeps the order of equal depths.
-  ].sort((left, right) => depthOf(left) - depthOf(right));
-  const needsNode = withFileProgram || plan.hosts.length > 0;
-  const options: readonly (readonly string[])[] = [
-    ['--unshare-all', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'],
-    ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
-    ['--die-with-parent', '--new-session'],
-    ['--clearenv'],
-    ...Object.entries(environment).map(([name, value]) => ['--setenv', name, value]),
-    // Read-only, because root of the host owns /proc/sys, and may be the user who runs this.
-    ['--proc', '/proc', '--remount-ro', '/proc'],
-    ['--dev', '/dev', '--size', scratchBytes, '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
-    ['--perms', '1777', '--size', scratchBytes, '--tmpfs', scratchFolder, '--dir', homeFolder],
-    ...systemTexts.map(([path], index) => ['--ro-bind-data', String(firstFileAt + index), path]),
-    ...binds,
-    ...plan.links.map(({ path, target }) => ['--symlink', target, path]),
-    ...plan.covers.map(toCoverOptions),
-    needsNode ? ['--ro-bind', node, nodeInside] : [],
-    withFileProgram ? ['--ro-bind', programFile('sandbox-files'), insideOf('files')] : [],
-    plan.hosts.length > 0 ? ['--ro-bind', programFile('sandbox-relay'), insideOf('relay')] : [],
-    ['--remount-ro', '/', '--chdir', plan.workingDirectory],
-    ['--seccomp', String(filterAt), '--json-status-fd', String(statusAt)],
-  ];
-  return options.flat();
-}
-
-function toCoverOptions({ kind, path }: SandboxCover): readonly string[] {
-  switch (kind) {
-    case 'hidden_folder':
-      return ['--perms', '0555', '--tmpfs', path, '--remount-ro', path];
-    case 'hidden_file':
-      return ['--ro-bind', '/dev/null', path];
-    case 'read_only':
-      return ['--ro-bind', path, path];
-    case 'pinned':
-      return ['--bind', path, path];
-  }
-}
-
-const depthOf = (bind: readonly string[]): number => (bind[2] ?? '').split('/').length;
-
-const proxyUrl = `http://127.0.0.1:${proxyPort}`;
-const proxyEnvironment: Readonly<Record<string, string>> = {
-  HTTP_PROXY: proxyUrl,
-  HTTPS_PROXY: proxyUrl,
-  ALL_PROXY: proxyUrl,
-  http_proxy: proxyUrl,
-  https_proxy: proxyUrl,
-  all_proxy: proxyUrl,
-  NO_PROXY: 'localhost,127.0.0.1',
-  no_proxy: 'localhost,127.0.0.1',
-  NODE_USE_ENV_PROXY: '1',
-};
-
-/** After a build the programs are JavaScript beside the bundle; in the sources they are TypeScript. */
-const isSource = import.meta.url.endsWith('.ts');
-const programFile = (name: string): string =>
-  fileURLToPath(new URL(`./${name}${isSource ? '.ts' : '.js'}`, import.meta.url));
-const insideOf = (name: string): string => `${programFolder}/${name}${isSource ? '.mts' : '.mjs'}`;
-
-/** The words that run the file program inside. */
-export const fileProgramWords: readonly string[] = [
-  nodeInside,
-  '--disable-warning=ExperimentalWarning',
-  insideOf('files'),
-];
-
-/** The command behind the programs that bound it and connect it. */
-function toInnerWords(
-  plan: SandboxPlan,
-  { prlimit }: SandboxEngine,
-  words: readonly string[],
-): readonly string[] {
-  const { memoryMb, processes, fileMb } = plan.limits;
-  return [
-    prlimit,
-    `--data=${(memoryMb + reservedMb) * mebibyte}`,
-    `--nproc=${processes}`,
-    `--fsize=${fileMb * mebibyte}`,
-    '--core=0',
-    '--nofile=4096',
-    '--',
-    ...(plan.hosts.length === 0
-      ? []
-      : [
-          nodeInside,
-          '--disable-warning=ExperimentalWarning',
-          insideOf('relay'),
-          String(busAt),
-          String(proxyPort),
-        ]),
-    ...words,
-  ];
-}
-
 /** Runs the command and waits until every process of it is gone. */
 export async function runSandboxed(
   engine: SandboxEngine,
@@ -216,7 +90,7 @@ export async function runSandboxed(
   try {
     child = spawn(
       engine.bubblewrap,
-      ['--args', String(argumentsAt), '--', ...toInnerWords(plan, engine, command.words)],
+      ['--args', String(argumentsAt), '--', ...toInnerWords(plan, engine.prlimit, command.words)],
       { stdio: makeStdio(command, plan, nowhere), env: {}, cwd: '/' },
     );
   } finally {
@@ -236,6 +110,7 @@ export async function runSandboxed(
     child.kill('SIGKILL');
   };
   const end = await watchUntilEnd(child, plan, { signal, status, stop, proxy });
+  await waitUntilGone(status.processId());
   proxy?.close();
   if (end instanceof Error) throw end;
   const [stdout, stderr] = [keepers[0].text(), keepers[1].text()];
@@ -347,7 +222,7 @@ async function watchUntilEnd(
   const deadline = setTimeout(() => stop('timeout'), limits.timeoutMs);
   const meter = setInterval(() => {
     const first = status.processId();
-    const used = first === undefined ? undefined : measure(first);
+    const used = first === undefined ? undefined : measureProcesses(first);
     if (used === undefined) return;
     if (used.processes > limits.processes) stop('processes');
     else if (used.bytes > limits.memoryMb * mebibyte) stop('memory');
@@ -365,66 +240,4 @@ async function watchUntilEnd(
     clearInterval(meter);
     signal?.removeEventListener('abort', cancel);
   }
-}
-
-/**
- * The processes of a sandbox and their memory, through its own /proc, which lists no others. Undefined when it has ended.
- */
-function measure(first: number): { readonly processes: number; readonly bytes: number } | undefined {
-  const folder = `/proc/${first}/root/proc`;
-  let ids: readonly string[];
-  try {
-    ids = readdirSync(folder).filter((name) => /^\d+$/.test(name));
-  } catch {
-    return undefined;
-  }
-  let bytes = 0;
-  for (const id of ids)
-    try {
-      const status = readFileSync(`${folder}/${id}/status`, 'latin1');
-      for (const [, kibibytes = '0'] of status.matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB/gm))
-        bytes += Number(kibibytes) * 1_024;
-    } catch {
-      // The process has ended.
-    }
-  return { processes: ids.length, bytes };
-}
-
-/** Keeps the beginning and the end of a stream. */
-export function createOutputKeeper(mostBytes: number): {
-  readonly add: (chunk: Buffer) => void;
-  readonly text: () => string;
-  readonly omittedBytes: () => number;
-} {
-  const headBytes = Math.ceil(mostBytes / 2);
-  const tailBytes = mostBytes - headBytes;
-  const head: Buffer[] = [];
-  let headLength = 0;
-  let tail: Buffer = Buffer.alloc(0);
-  let total = 0;
-  const omittedBytes = (): number => Math.max(0, total - mostBytes);
-  return {
-    add: (chunk) => {
-      total += chunk.length;
-      const room = headBytes - headLength;
-      // A copy: the chunk may be a small part of a large buffer.
-      if (room > 0) head.push(Buffer.from(chunk.subarray(0, room)));
-      headLength += Math.min(room, chunk.length);
-      const rest = chunk.subarray(Math.max(0, room));
-      if (rest.length > 0)
-        tail =
-          tailBytes === 0
-            ? tail
-            : Buffer.concat([tail, rest].map((each) => each.subarray(-tailBytes))).subarray(-tailBytes);
-    },
-    text: () => {
-      const decode = (bytes: Buffer, stream: boolean): string => new TextDecoder().decode(bytes, { stream });
-      const start = Buffer.concat(head);
-      if (omittedBytes() === 0) return decode(Buffer.concat([start, tail]), false);
-      // Both cuts may be in the middle of a letter.
-      const from = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
-      return `${decode(start, true)}\n[${omittedBytes()} bytes omitted here]\n${decode(tail.subarray(Math.max(0, from)), false)}`;
-    },
-    omittedBytes,
-  };
 }
