@@ -161,7 +161,7 @@ export const escapes: readonly Escape[] = [
   {
     group: 'own files',
     name: 'approve its own call with the command line',
-    tries: /There is no ledger at/,
+    tries: /no ledger|needs a terminal|token/i,
     text: ({ root, ledgerPath, confirmation }) =>
       `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmation.id} --digest ${confirmation.digest} --by eve --ledger ${ledgerPath} 2>&1`,
     after: async ({ ledger }) => {

@@ -18,7 +18,7 @@ export const systemTexts: readonly (readonly [path: string, text: string])[] = [
   ['/etc/hosts', '127.0.0.1 localhost\n::1 localhost\n'],
   ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files\n'],
 ];
-export const busAt = firstFileAt + systemTexts.length;
+export const busAt: number = firstFileAt + systemTexts.length;
 const proxyPort = 3128;
 const nodeInside = `${programFolder}/node`;
 

@@ -91,6 +91,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     plan(tool.name); // a rule that is missing or wrong is reported now, not with the first call
     return markSandboxed(tool, {
       engine: 'bubblewrap',
+      contracts: options.contracts,
       sees: (path) => {
         try {
           return planShows(plan(tool.name), path);

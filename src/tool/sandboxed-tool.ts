@@ -7,6 +7,8 @@ import type { AnyTool } from './define-tool.ts';
 /** How the executor confines a tool. */
 export type SandboxMark = {
   readonly engine: 'bubblewrap';
+  /** The contracts whose sandbox rules the executor enforces. */
+  readonly contracts: object;
   /** Can a call of this tool see the file or folder, or something in it, under the rules in force now? */
   readonly sees: (absolutePath: string) => boolean;
 };

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { defineTool } from 'quittance';
+import { createRuntime, defineTool } from 'quittance';
 import { contractsFromTemplate, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createSandbox, isSandboxedTool, type SandboxOptions } from 'quittance/sandbox';
@@ -24,7 +24,7 @@ describe('the tools of a sandbox', () => {
   test('are configured by the template for coding agents', () => {
     const sandbox = make();
     expect(sandbox.plan('Bash')).toMatchObject({
-      ruleIds: ['shell-in-project', 'known-commands'],
+      ruleIds: ['known-commands'],
       writable: [project],
       hosts: [],
     });
@@ -64,6 +64,33 @@ describe('the tools of a sandbox', () => {
     expect(mark?.sees(join(project, 'src/a.ts'))).toBe(true);
     expect(mark?.sees(join(project, '.quittance/ledger.db'))).toBe(false);
     expect(mark?.sees(join(folder, 'ledger.db'))).toBe(false);
+  });
+
+  test('are judged by the kernel where a rule lists no commands, and by their text where it does', async () => {
+    const text = (allows: string): string =>
+      `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: b }\ndefaults: { mode: enforce }\nrules:\n  - { id: box, type: sandbox, tools: [Bash], within: ['.'], ${allows} message: Outside. }\n`;
+    const decide = async (allows: string, shared: boolean, command: string): Promise<string> => {
+      const rules = contractsFromYamlString(text(allows), { workingDirectory: project });
+      const others = contractsFromYamlString(text(allows), { workingDirectory: project });
+      const sandbox = make({ contracts: shared ? rules : others });
+      const tool = { ...sandbox.shellTool({ name: 'Bash' }) };
+      const runtime = createRuntime({
+        tools: [tool],
+        contracts: rules,
+        // The mode `local` asks, so that this test starts no process.
+        onConfirm: () => ({ decision: 'deny', by: 'test' }),
+      });
+      const outcome = await runtime
+        .turn({ sessionId: 's' })
+        .call({ id: 'c', name: 'Bash', arguments: { command } });
+      await runtime.close();
+      return 'reason' in outcome ? outcome.reason : outcome.type;
+    };
+    const loop = 'for f in *; do cat "$f"; done';
+    expect(await decide('', true, loop)).toBe('write_denied');
+    expect(await decide('', false, loop)).toBe('contract');
+    expect(await decide('allows: { commands: [ls] },', true, loop)).toBe('contract');
+    expect(await decide('allows: { commands: [ls] },', true, 'ls')).toBe('write_denied');
   });
 
   test('need a rule for their name', () => {

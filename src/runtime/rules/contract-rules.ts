@@ -1,5 +1,5 @@
 /** Applies contracts to a call and prepares their rulings for the record. */
-import { isSandboxedTool } from '../../tool/sandboxed-tool.ts';
+import { sandboxMarkOf } from '../../tool/sandboxed-tool.ts';
 import type { Awaitable } from '../../base/json.ts';
 import type { Ask, ReservedShare, RuleMark } from '../../call/event.ts';
 import type { Settlement } from '../../ledger/claims.ts';
@@ -18,6 +18,7 @@ import { currentSnapshot } from '../state/recall-snapshot.ts';
 
 export function toPolicyCall(live: ReadyCall): PolicyCall {
   const { tool, facts } = live;
+  const { contracts } = live.engine;
   return {
     toolName: tool.name,
     input: live.judged,
@@ -25,7 +26,8 @@ export function toPolicyCall(live: ReadyCall): PolicyCall {
     metadata: facts.attrs,
     snapshot: currentSnapshot(live)?.snapshot,
     resources: tool.resources,
-    confined: isSandboxedTool(tool),
+    // The executor enforces the rules of its own contracts only.
+    confined: contracts !== undefined && sandboxMarkOf(tool)?.contracts === contracts,
   };
 }
 
