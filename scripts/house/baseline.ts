@@ -10,8 +10,6 @@ import { longestFunction } from './function-lengths.ts';
 import type { Hit } from './tics.ts';
 
 export type Baseline = {
-  /** 95 of 100 files in src/ have at most this many lines. */
-  readonly fileLinesP95: number;
   /** Lines of functions that are too long, by `file-name.ts functionName`. */
   readonly functions: Readonly<Record<string, number>>;
   /** Fingerprints by file, separated by spaces. */
@@ -61,15 +59,10 @@ export function grownFunctions(
 }
 
 /** The baseline after this run. Call it only if nothing is new: then no number rises. */
-export function toBaseline(
-  hits: HitsByFile,
-  functions: readonly FunctionLength[],
-  fileLinesP95: number,
-): Baseline {
+export function toBaseline(hits: HitsByFile, functions: readonly FunctionLength[]): Baseline {
   const sorted = <Value>(entries: Iterable<readonly [string, Value]>): Record<string, Value> =>
     Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
   return {
-    fileLinesP95,
     functions: sorted(functions.map(({ key, lines }) => [key, lines] as const)),
     tics: sorted(
       [...hits]

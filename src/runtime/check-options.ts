@@ -130,9 +130,9 @@ export function refuseReachableLedger({
   throw new QuittanceError(
     'config.invalid',
     `createRuntime: the tool "${tool.name}" runs commands on this machine. They can reach the ledger, ${file.path}, ` +
-      'and reading their text does not prevent that. Choose one: make the tool with createSandbox of ' +
-      'quittance/sandbox; keep the ledger in PostgreSQL; run the tool as another user, by hand-off; or accept it ' +
-      "with ownFiles: 'reachable'.",
+      'and reading their text does not prevent that. Make the tool with createSandbox of quittance/sandbox, keep the ' +
+      'ledger in PostgreSQL, or run the tool as another user, by hand-off. To accept the risk, set ' +
+      "ownFiles: 'reachable'.",
   );
 }
 

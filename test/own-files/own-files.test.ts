@@ -182,21 +182,24 @@ describe('a tool that runs commands', () => {
     const options = { tools: [shell(spec)], ledger: `sqlite:${join(root, 'other', 'ledger.db')}` };
     mkdirSync(join(root, 'other'));
     expect(() => createRuntime(options)).toThrow(
-      /quittance\/sandbox; keep the ledger in PostgreSQL; run the tool as another user.*ownFiles: 'reachable'/,
+      /quittance\/sandbox, keep the ledger in PostgreSQL, or run the tool as another user.*ownFiles: 'reachable'/,
     );
     await createRuntime({ ...options, ownFiles: 'reachable' }).close();
     await close();
   });
 
-  test.each([{ name: 'execute_payment' }, { name: 'publish' }])('$name is no such tool', async (spec) => {
-    const { root, close } = await setOwnFilesStage(door, 'outside');
-    mkdirSync(join(root, 'other'));
-    await createRuntime({
-      tools: [shell(spec)],
-      ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
-    }).close();
-    await close();
-  });
+  test.each([{ name: 'execute_payment' }, { name: 'publish' }])(
+    '$name does not count as one',
+    async (spec) => {
+      const { root, close } = await setOwnFilesStage(door, 'outside');
+      mkdirSync(join(root, 'other'));
+      await createRuntime({
+        tools: [shell(spec)],
+        ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
+      }).close();
+      await close();
+    },
+  );
 
   test('needs no acceptance on a ledger without files, and no other word is accepted', async () => {
     await createRuntime({ tools: [shell({ name: 'Bash' })], ledger: createMemoryLedger() }).close();

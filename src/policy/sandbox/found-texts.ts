@@ -140,8 +140,8 @@ function pathTexts(path: FoundPath): readonly string[] {
 }
 
 /**
- * A command as text, with the program's folder removed. An opaque command may run what any of its words says, so the
- * text from each word on counts too, and the commands in a word of several.
+ * A command as text, with the program's folder removed. An opaque command may run what any of its words says. So the
+ * text from each word on counts too, and the commands inside of a word.
  */
 function runTexts({ words, plain }: Pick<CommandRun, 'words' | 'plain'>, depth = 0): readonly string[] {
   const from = (start: number): string => {

@@ -1,6 +1,6 @@
 /**
- * Plain programs: their arguments are paths, words or hosts, and nothing in these arguments runs another program, loads
- * code or takes file names from a file. This table is all that rules know about programs.
+ * Plain programs: their arguments are paths, words or hosts. Nothing in these arguments runs another program, loads code
+ * or takes file names from a file. This table is all that rules know about programs.
  *
  * A command is plain if its program is here and each of its options is one that the row allows. Every other command is
  * opaque: interpreters, launchers, package runners, build tools, unknown programs, and plain programs with an option
@@ -89,8 +89,10 @@ function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
   };
 }
 
+const split = (names: string): readonly string[] => names.split(' ');
+
 const rows = (names: string, row: Row): Readonly<Record<string, Row>> =>
-  Object.fromEntries(names.split(' ').map((name) => [name, row]));
+  Object.fromEntries(split(names).map((name) => [name, row]));
 
 const options = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, 's');
 
@@ -121,14 +123,17 @@ const grep: Row = {
   actsHere: searchesHere,
 };
 
-const gitOptions =
-  String.raw`-[a-zA-Z]+\d*|-\d+|-L[\d,+-]+|` +
-  '--(?:stat|shortstat|numstat|name-only|name-status|cached|staged|oneline|graph|all|decorate|color|no-color|patch|' +
-  'no-patch|short|branch|porcelain|long|reverse|merges|no-merges|first-parent|follow|summary|abbrev-commit|abbrev-ref|' +
-  'show-current|show-toplevel|is-inside-work-tree|verify|list|remotes|merged|no-merged|contains|others|modified|deleted|' +
-  'exclude-standard|word-diff|ignore-all-space|ignore-space-change|minimal|check|exit-code|tags|verbose|quiet)|' +
-  '--(?:author|since|until|before|after|grep|format|pretty|date|max-count|diff-filter|unified|sort|abbrev|color|stat|' +
-  'decorate|porcelain)=.*|--(?:author|since|until|before|after|grep|max-count)';
+const gitOptions = [
+  /-[a-zA-Z]+\d*|-\d+|-L[\d,+-]+/,
+  /--(?:stat|shortstat|numstat|name-only|name-status|cached|staged|oneline|graph|all|decorate|color|no-color|patch)/,
+  /--(?:no-patch|short|branch|porcelain|long|reverse|merges|no-merges|first-parent|follow|summary|abbrev-commit)/,
+  /--(?:abbrev-ref|show-current|show-toplevel|is-inside-work-tree|verify|list|remotes|merged|no-merged|contains)/,
+  /--(?:others|modified|deleted|exclude-standard|word-diff|ignore-all-space|ignore-space-change|minimal|check)/,
+  /--(?:exit-code|tags|verbose|quiet)|--(?:author|since|until|before|after|grep|max-count)(?:=.*)?/,
+  /--(?:format|pretty|date|diff-filter|unified|sort|abbrev|color|stat|decorate|porcelain)=.*/,
+]
+  .map(({ source }) => source)
+  .join('|');
 
 const git = (more: Partial<Row> = {}): Row => ({ use: 'lists', options: options(gitOptions), ...more });
 const gitLog = git({
@@ -271,8 +276,6 @@ const programs: Readonly<Record<string, Row>> = {
 
 /** For texts whose argument does not say that they are commands. */
 export const isPlainProgram = (name: string): boolean => Object.hasOwn(programs, name);
-
-const split = (names: string): readonly string[] => names.split(' ');
 
 /** Programs that run what they read from their input. No entry allows them alone: `bash` would run anything. */
 export const interpreters: ReadonlySet<string> = new Set(

@@ -3,9 +3,9 @@
  * `allows.commands` commands, `allows.domains` hosts. Every resource of a constrained kind must be inside. A call must
  * name at least one resource of a constrained kind: a rule that sees none allows nothing.
  *
- * A command is understood if it is readable (base/command-text.ts) and each program in it is allowed by an entry of the
- * rule, or is plain (programs.ts) under a rule without entries. A command that is not understood is outside: its text
- * does not show what it names.
+ * A command is understood if it is readable (base/command-text.ts) and an entry of the rule allows each program in it.
+ * Under a rule without entries, each program must be plain (programs.ts). A command that is not understood is outside:
+ * its text does not show what it names.
  *
  * A rule with `within`:
  * - paths: outside if one of them is;
