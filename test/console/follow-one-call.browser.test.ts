@@ -70,7 +70,7 @@ function createAgent(): Runtime {
   const own = traced.provider.getTracer('http client');
   const pay = defineTool({
     name: 'pay',
-    mode: 'local',
+    mode: 'destructive',
     input: z.object({ to: z.string(), cents: z.number() }),
     // What the instrumentation of an HTTP client does.
     async run({ cents }, { traceparent }) {

@@ -32,7 +32,7 @@ beforeAll(async () => {
     tools: [
       defineTool({
         name: 'pay',
-        mode: 'local',
+        mode: 'destructive',
         description: hostileText,
         input: schema,
         preview: () => ({
@@ -43,7 +43,7 @@ beforeAll(async () => {
       }),
       defineTool({
         name: 'write',
-        mode: 'local',
+        mode: 'destructive',
         input: schema,
         preview: () => ({
           kind: 'diff',

@@ -20,7 +20,7 @@ beforeAll(async () => {
     tools: [
       defineTool({
         name: 'set_price',
-        mode: 'local',
+        mode: 'destructive',
         input: z.object({ bread: z.string(), cents: z.number() }),
         preview: ({ bread, cents }) => ({
           kind: 'diff',

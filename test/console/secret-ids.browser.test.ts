@@ -45,7 +45,7 @@ beforeAll(async () => {
   runtime = createRuntime({
     ledger: stage.ledger,
     tools: [
-      defineTool({ name: tool, mode: 'local', input, run: ({ a }) => a }),
+      defineTool({ name: tool, mode: 'destructive', input, run: ({ a }) => a }),
       defineTool({ name: reader, mode: 'read', idempotent: true, input, run: ({ a }) => a }),
       defineTool({
         name: unsure,

@@ -155,7 +155,7 @@ describe('deciding with a link', () => {
       tools: [
         defineTool({
           name: 'raise_price',
-          mode: 'local',
+          mode: 'destructive',
           input: z.object({ cents: z.number() }),
           preview: ({ cents }) => ({
             kind: 'diff',

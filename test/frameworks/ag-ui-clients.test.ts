@@ -51,7 +51,7 @@ describe.for(clients)('%s', ([name, connect]) => {
     defineTool({
       name: 'pay',
       description: 'Pays.',
-      mode: 'local',
+      mode: 'destructive',
       input: z.object({ cents: z.number() }),
       run: ({ cents }) => pay(cents),
     }),

@@ -28,7 +28,7 @@ const payTool = (run: Body) =>
   defineTool({
     name: 'pay',
     description: 'Pays.',
-    mode: 'local',
+    mode: 'destructive',
     input: z.object({ cents: z.number() }),
     run: (args) => run(args),
   });
@@ -136,7 +136,7 @@ describe('what a client shows', () => {
         defineTool({
           name: 'send',
           description: 'Sends.',
-          mode: 'local',
+          mode: 'destructive',
           input: z.object({ key: z.string() }),
           run: ({ key }) => ({ sent: key }),
         }),

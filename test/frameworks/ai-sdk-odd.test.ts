@@ -197,7 +197,7 @@ test('an answer to a call does not apply to a later one with the same id', async
   const pay = vi.fn<(input: { cents: number }) => string>(() => 'paid');
   const governed = await governTools(
     { pay: tool({ inputSchema: z.object({ cents: z.number() }), execute: pay }) },
-    { overrides: { pay: { mode: 'local' } }, approver: 'grace' },
+    { overrides: { pay: { mode: 'destructive' } }, approver: 'grace' },
   );
   const go = (messages: ModelMessage[], ...rounds: Content[]) => {
     const { tools, toolApproval } = governed.run({ sessionId: 's' });

@@ -212,7 +212,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
   describe('a denial in the page', () => {
     const hold = async (pay: () => unknown, options: AiSdkOptions = {}) => {
       const governed = await govern(define({ pay, look: () => 'seen' }), {
-        overrides: { pay: { mode: 'local' }, look: { mode: 'read' } },
+        overrides: { pay: { mode: 'destructive' }, look: { mode: 'read' } },
         ...options,
       });
       const script: Script = [call('c1', 'pay', { cents: 5 })];

@@ -17,7 +17,7 @@ import type { PlainTool, Ran, Script, ScriptedCall, Stage, StageOptions } from '
 
 const sessionId = 'thread-1';
 const done: Script = [{ text: 'Done.' }];
-const held = { overrides: { pay_bill: { mode: 'local' } } } as const;
+const held = { overrides: { pay_bill: { mode: 'destructive' } } } as const;
 const copies = mkdtempSync(join(tmpdir(), 'quittance-attacks-'));
 // Data that frameworks store for stopped runs is removed with it.
 process.env['TMPDIR'] = copies;
@@ -139,7 +139,7 @@ describe.each(named)('%s', (_, harness) => {
     const other: PlainTool = { name: 'pay_self', parameters: { cents: 'number' }, run: () => 'mine' };
     const options = {
       approver: 'grace',
-      overrides: { pay_bill: { mode: 'local' }, pay_self: { mode: 'local' } },
+      overrides: { pay_bill: { mode: 'destructive' }, pay_self: { mode: 'destructive' } },
     } as const;
 
     async function stop(ledger: Ledger, body: Body): Promise<{ stage: Stage; suspended: string }> {

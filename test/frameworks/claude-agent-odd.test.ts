@@ -270,7 +270,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
     const onHeld = vi.fn<(held: ClaudeAgentHeld) => void>();
     const { run, runtime, told } = await start([tool('pay', 'Pays.', { n: z.number() }, handler)], {
       approver: 'grace',
-      overrides: { pay: { mode: 'local' } },
+      overrides: { pay: { mode: 'destructive' } },
       onHeld,
     });
     const calls = [use('toolu_1', 'mcp__shop__pay', { n: 1 }), use('toolu_2', 'mcp__shop__pay', { n: 2 })];
@@ -307,7 +307,7 @@ describe.runIf(claudeAgent.suspends)('calls that wait for a person', () => {
     const handler = vi.fn<() => ReturnType<typeof ok>>(ok);
     const { run, told } = await start([tool('pay', 'Pays.', {}, handler)], {
       approver: 'grace',
-      overrides: { pay: { mode: 'local' } },
+      overrides: { pay: { mode: 'destructive' } },
     });
     const stopped = await run([[use('toolu_1', 'mcp__shop__pay')]]);
     const before = told();

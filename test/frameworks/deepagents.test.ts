@@ -128,7 +128,7 @@ describe('a file tool that is named in middlewareTools', () => {
   test('runs with a person’s edit of its arguments', async () => {
     const { state } = await run([write('c1'), done], {
       ...governs,
-      overrides: { write_file: { mode: 'local' } },
+      overrides: { write_file: { mode: 'destructive' } },
       onConfirm: () => ({
         decision: 'edit',
         by: 'ada',

@@ -358,7 +358,7 @@ test('two users whose sessions have one id share nothing', async () => {
 });
 
 describe('approvals of the kit', () => {
-  const held = { overrides: { pay: { mode: 'local' } } } as const;
+  const held = { overrides: { pay: { mode: 'destructive' } } } as const;
 
   test('two held calls of one message are asked about together, and each has its own answer', async () => {
     const body = vi.fn<Body>(({ cents }) => ({ paid: cents }));
@@ -509,7 +509,7 @@ describe('a live run', () => {
     const [body, other] = [vi.fn<Body>(() => 'paid'), vi.fn<Body>()];
     const governed = await governTools([payTool(body)], {
       approver: 'grace',
-      overrides: { pay: { mode: 'local' } },
+      overrides: { pay: { mode: 'destructive' } },
     });
     const wire = new FunctionTool({ name: 'wire', description: 'Sends.', execute: other as never });
     const model = new LiveModel(call('c1', 'wire'), call('c2', 'pay', { cents: 5 }));

@@ -109,7 +109,7 @@ describe('calls without ids', () => {
 
   test('a held message that is repeated is not held twice', async () => {
     const pay = payTool();
-    const governed = await governTools({ pay }, { overrides: { pay: { mode: 'local' } } });
+    const governed = await governTools({ pay }, { overrides: { pay: { mode: 'destructive' } } });
     const run = governed.run({ sessionId, conversation: [] });
     for (const message of [model(call(5)), model(call(5))])
       expect(await run.answerOrPending(message)).toMatchObject({
@@ -173,7 +173,7 @@ describe.each(['sendMessage', 'sendMessageStream'] as const)('a chat by %s', (me
   test('stops with the question if a call is still held at the deadline of the turn', async () => {
     const pay = payTool();
     const clock = createManualClock();
-    const governed = await governTools({ pay }, { clock, overrides: { pay: { mode: 'local' } } });
+    const governed = await governTools({ pay }, { clock, overrides: { pay: { mode: 'destructive' } } });
     const { client } = await serve([pays(5), ...done]);
     const chat = client.chats.create({ model: 'scripted' });
     const run = governed.run({ sessionId, conversation: [], timeoutMs: 1_000 });

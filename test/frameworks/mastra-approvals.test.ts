@@ -30,7 +30,7 @@ async function stage(options: MastraOptions = {}) {
     {
       ledger: createMemoryLedger(),
       approver: 'grace',
-      overrides: { pay: { mode: 'local' } },
+      overrides: { pay: { mode: 'destructive' } },
       ...options,
     },
   );

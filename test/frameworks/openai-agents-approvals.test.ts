@@ -28,7 +28,7 @@ async function stop(options: OpenAiAgentsOptions<Context> = {}, first: Round = c
   });
   const governed = await governTools([pay], {
     approver: 'grace',
-    overrides: { pay: { mode: 'local' } },
+    overrides: { pay: { mode: 'destructive' } },
     ...options,
   });
   const { runtime } = governed;

@@ -115,7 +115,7 @@ test('a blocked and a failed call get the tabled content, and the session contin
 
 test('a held call waits for a person, and the session learns the decision', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
-  const { runtime, transport, told } = await open(pay, { overrides: { pay: { mode: 'local' } } });
+  const { runtime, transport, told } = await open(pay, { overrides: { pay: { mode: 'destructive' } } });
   transport.call('c1', 'pay', { cents: 5 });
   const held = await eventually(async () => {
     const [one] = (await runtime.confirmations.list({ status: 'pending' })).rows;
@@ -131,7 +131,7 @@ test('a held call waits for a person, and the session learns the decision', asyn
 
 test('with an approver the session asks, and its approval is the decision of the named person', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
-  const options = { overrides: { pay: { mode: 'local' } }, approver: 'grace' } as const;
+  const options = { overrides: { pay: { mode: 'destructive' } }, approver: 'grace' } as const;
   const { runtime, session, transport, told } = await open(pay, options);
   session.on('tool_approval_requested', (_context, _agent, { approvalItem }) => {
     void session.approve(approvalItem as never);
@@ -144,7 +144,7 @@ test('with an approver the session asks, and its approval is the decision of the
 
 test('with an approver, a rejection through the session is the decision of the named person, and is final', async () => {
   const pay = vi.fn<() => string>(() => 'paid');
-  const options = { overrides: { pay: { mode: 'local' } }, approver: 'grace' } as const;
+  const options = { overrides: { pay: { mode: 'destructive' } }, approver: 'grace' } as const;
   const { runtime, session, transport } = await open(pay, options);
   session.on('tool_approval_requested', (_context, _agent, { approvalItem }) => {
     void session.reject(approvalItem as never, { message: 'Too much.' });

@@ -60,7 +60,7 @@ afterEach(async () => {
 
 const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port; // it is on a port
 
-const tool = (name: string) => defineTool({ name, mode: 'local', run: () => 1 });
+const tool = (name: string) => defineTool({ name, mode: 'destructive', run: () => 1 });
 
 function start(targets: string, tell: string, runtime: Runtime) {
   const settings = readNotifications(

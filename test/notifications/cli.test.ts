@@ -67,7 +67,7 @@ it('send sends a test message, and says what the target answered', async () => {
 /** A runtime on a ledger of its own. These targets are notified of its held calls. */
 async function startTelling(path: string, targets: Readonly<Record<string, string>>) {
   const ledger = await openLedger(path);
-  const pay = defineTool({ name: 'pay', mode: 'local', run: () => 1 });
+  const pay = defineTool({ name: 'pay', mode: 'destructive', run: () => 1 });
   const runtime = createRuntime({ tools: [pay], ledger });
   const settings = readNotifications(
     `apiVersion: quittance/v1

@@ -12,7 +12,7 @@ export type Errand = {
 };
 
 const { ledger, settings, calls } = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the test
-const pay = defineTool({ name: 'pay', mode: 'local', run: () => 'paid' });
+const pay = defineTool({ name: 'pay', mode: 'destructive', run: () => 'paid' });
 const runtime = createRuntime({ tools: [pay], ledger: await openLedger(ledger) });
 startNotifications({ runtime, settings: readNotifications(settings, 'n.yaml', () => undefined) });
 const turn = runtime.turn({ sessionId: 's' });

@@ -15,7 +15,7 @@ import { eventually } from '../eventually.ts';
 import type { Receiver } from './receiver.ts';
 import { openReceiver } from './receiver.ts';
 
-const pay = defineTool({ name: 'pay', mode: 'local', run: () => ({ paid: true }) });
+const pay = defineTool({ name: 'pay', mode: 'destructive', run: () => ({ paid: true }) });
 const hour = 3_600_000;
 const berlin = `quietHours:
   - { from: '22:00', to: '07:00', timeZone: Europe/Berlin }

@@ -193,10 +193,12 @@ describe('a tool that runs commands', () => {
     async (spec) => {
       const { root, close } = await setOwnFilesStage(door, 'outside');
       mkdirSync(join(root, 'other'));
-      await createRuntime({
+      const runtime = createRuntime({
         tools: [shell(spec)],
         ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
-      }).close();
+      });
+      expect(Object.keys(runtime)).toContain('turn');
+      await runtime.close();
       await close();
     },
   );

@@ -107,7 +107,8 @@ const isEditorVerb = (
 
 /** The text is read as POSIX shells read it. Undefined for another shell. */
 const readShell = (value: JsonValue): readonly string[] | undefined =>
-  typeof value === 'boolean' || /^(?:\/(?:usr\/)?bin\/)?(?:sh|bash|dash|zsh)$/.test(String(value))
+  typeof value === 'boolean' ||
+  /^(?:\/(?:usr\/)?bin\/)?(?:sh|bash|dash|zsh)$/.test(typeof value === 'string' ? value : '')
     ? []
     : undefined;
 

@@ -120,8 +120,9 @@ class Finding {
 
   /** The components of one path: each alone may look harmless. */
   #joinParts(list: readonly JsonValue[]): void {
-    if (list.length < 2 || list.length > mostParts || !list.every(isNamePart)) return;
-    this.#reader.readPath(list.join('/'), true);
+    const parts = list.filter(isNamePart);
+    if (list.length < 2 || list.length > mostParts || parts.length < list.length) return;
+    this.#reader.readPath(parts.join('/'), true);
   }
 
   /** A folder and a name in two arguments: `{dir: '.', name: '.env'}`. */
@@ -237,7 +238,7 @@ const step = (value: JsonValue, key: string): readonly JsonValue[] => {
 };
 
 /** A text with marks that file names seldom have is not part of a path. */
-const isNamePart = (value: JsonValue): boolean =>
+const isNamePart = (value: JsonValue): value is string =>
   typeof value === 'string' && value.length <= 255 && /^[\p{L}\p{N}\p{M} ._@%+,~()=/-]*$/u.test(value);
 
 function placeProgram(first: string, bases: readonly Base[], world: PolicyWorld): CommandRun['program'] {

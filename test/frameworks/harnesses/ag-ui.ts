@@ -16,7 +16,7 @@ const harness: Harness = {
   async start(tools, { overrides = {}, turn, approver, ...options }) {
     const asking = tools.flatMap(({ name, needsApproval }) => (needsApproval === true ? [name] : []));
     const modes: NonNullable<StageOptions['overrides']> = Object.fromEntries(
-      asking.map((name) => [name, { mode: 'local' }]),
+      asking.map((name) => [name, { mode: 'destructive' }]),
     );
     const runtime = createRuntime({
       ...options,

@@ -418,7 +418,10 @@ export function behaviorSuite(harness: Harness): void {
       const path = newPath('.db');
       const ledger = await openLedger(path);
       const run = vi.fn<PlainTool['run']>(() => 'paid');
-      const { stage } = await start(harness, [pay(run)], { ledger, overrides: { pay: { mode: 'local' } } });
+      const { stage } = await start(harness, [pay(run)], {
+        ledger,
+        overrides: { pay: { mode: 'destructive' } },
+      });
       const running = stage.run([call('c1', 'pay', { cents: '500' }), ...done], options);
       await eventually(async () =>
         expect((await stage.runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1),
@@ -454,7 +457,7 @@ export function behaviorSuite(harness: Harness): void {
 
     if (!harness.suspends) return;
     describe('the approvals of the framework', () => {
-      const held = { approver: 'grace', overrides: { pay: { mode: 'local' } } } as const;
+      const held = { approver: 'grace', overrides: { pay: { mode: 'destructive' } } } as const;
 
       const suspend = async (
         options: StageOptions,

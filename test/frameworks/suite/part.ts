@@ -88,7 +88,7 @@ async function runAgent(
   };
   const stage = await harness.start([pay], {
     ledger,
-    overrides: { pay: { mode: part.holds === true ? 'local' : 'external' } },
+    overrides: { pay: { mode: part.holds === true ? 'destructive' : 'external' } },
     ...(part.holds === true && { approver: 'grace' }),
   });
   const script: Script = [
