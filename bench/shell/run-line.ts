@@ -25,6 +25,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { programWords, type CommandText } from '../../src/base/command-text.ts';
 import { programs, runners } from './lines.ts';
 
@@ -67,6 +68,11 @@ export function findShell({ argv }: Shell): string | undefined {
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 const timeoutMs = 60_000;
+/**
+ * A stream that all programs of a line inherit, and that no line redirects. It closes with the last of them: some shells
+ * wait only for the last program of a pipeline.
+ */
+const mark = 9;
 
 export function openRoom(shell: Shell, read: Reader): Room {
   const path = findShell(shell);
@@ -93,11 +99,13 @@ export function openRoom(shell: Shell, read: Reader): Room {
       const child = spawn(path, [...shell.argv.slice(1), line, 'shell', 'one', 'two'], {
         cwd: work,
         env,
-        stdio: 'ignore',
+        stdio: [...Array<'ignore'>(mark).fill('ignore'), 'pipe'],
         timeout: timeoutMs,
         killSignal: 'SIGKILL',
         ...(isRoot && { uid: nobody, gid: nobody }),
       });
+      const marked = child.stdio.at(mark);
+      if (marked instanceof Readable) marked.resume();
       child.once('error', fail);
       child.once('close', (_code, signal) => {
         if (signal === 'SIGKILL') fail(new Error(`${shell.name} did not end: ${JSON.stringify(line)}`));

@@ -253,7 +253,8 @@ class WordReading {
       for (let inner = 0; inner < run.length; inner++) this.#take(at + inner);
       return at + run.length;
     }
-    const isFirst = at === this.#from;
+    // zsh expands `''~` too.
+    const isFirst = this.#text === '';
     const before = this.#source.charAt(at - 1);
     switch (unit) {
       case '=':
