@@ -10,7 +10,7 @@ import { compileGlob } from '../regex/glob.ts';
 import { lintExpression } from './lint-expression.ts';
 import type { LintFinding, LintWarning } from '../language/lint-warning.ts';
 import { defaultTimeout } from '../language/rule-shape.ts';
-import { interpreters, isPlainProgram, launchers } from '../sandbox/programs.ts';
+import { isInterpreter, isLauncher, isPlainProgram } from '../sandbox/programs.ts';
 import { toolsOfRule } from '../language/rule-tools.ts';
 import type { Rule } from '../language/ruleset.ts';
 
@@ -85,19 +85,18 @@ function lintCommands(rule: Rule | CodeRule): readonly LintFinding[] {
   return entries.flatMap((entry): readonly LintFinding[] => {
     const words = entry.split(/\s+/).filter((word) => word !== '');
     const [program = ''] = words;
-    const name = program.replace(/^.*\//s, '');
     const finding = (message: string, advice: string): readonly LintFinding[] => [
       { code: 'narrow_command', message, advice },
     ];
-    if (words.at(-1) === '*' && (words.length === 1 || launchers.has(name)))
+    if (words.at(-1) === '*' && (words.length === 1 || isLauncher(program)))
       return finding(
-        `The entry ${quote(entry)} allows nothing: ${words.length === 1 ? 'it names no program' : `${program} can run any other program`}.`,
+        `The entry ${quote(entry)} allows nothing: ${words.length === 1 ? 'it names no program' : `${program} may run others, or is plain and needs no *`}.`,
         'List the exact words of each command you accept.',
       );
     // Next to longer entries of the same program, the short one is intended.
     const hasLonger = entries.some((other) => other.startsWith(`${program} `));
     if (words.length > 1 || isPlainProgram(program) || hasLonger) return [];
-    return interpreters.has(name)
+    return isInterpreter(program)
       ? finding(
           `The entry ${quote(entry)} allows nothing: ${program} alone would run whatever it reads.`,
           `List the exact words of each command you accept, e.g. ${quote(`${entry} --version`)}.`,

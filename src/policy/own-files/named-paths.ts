@@ -9,7 +9,7 @@ import type { ToolResources } from '../../tool/tool-resources.ts';
 import { argumentRoleOf, type ArgumentRole } from '../sandbox/argument-role.ts';
 import { decodePercent } from '../sandbox/percent-decoding.ts';
 import type { PathSpelling } from '../sandbox/path-spelling.ts';
-import { interpreters, isPlainProgram, readPlain, type FileUse } from '../sandbox/programs.ts';
+import { isInterpreter, isPlainProgram, readPlain, type FileUse } from '../sandbox/programs.ts';
 import { ResourceReader } from '../sandbox/resource-reader.ts';
 import { pathLike } from './may-name-paths.ts';
 import { hasMarks, withoutMarks } from './relate-path.ts';
@@ -189,7 +189,7 @@ class Finding {
     if (text.length > longText) yield 'rest';
     // A text that starts with a known program is a command, whatever its argument is called.
     const [, program = ''] = /^\s*([\w.-]+)\s/.exec(text) ?? [];
-    if (isPlainProgram(program) || interpreters.has(program))
+    if (isPlainProgram(program) || isInterpreter(program))
       yield* this.#readCommand(readCommandText(text.slice(0, 100_000)));
     // A long text is data. Only words that look like an own file are followed.
     const before = this.#count;
@@ -207,7 +207,7 @@ class Finding {
     yield commands.length > 100 ? 'rest' : undefined;
     const programs = commands.map(({ words }) => words.map((word) => word.text));
     // The output of one command may become the arguments of another: `xargs rm`.
-    const feeds = programs.some(([program = '']) => interpreters.has(program) || program === 'eval');
+    const feeds = programs.some(([program = '']) => isInterpreter(program) || program === 'eval');
     for (const [index, { files }] of commands.entries()) {
       const words = programs[index] ?? [];
       const plain = readPlain(words);

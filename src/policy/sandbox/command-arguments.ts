@@ -32,7 +32,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
   for (const [key, value] of entries) {
     const role = argumentRoleOf(key);
     if (
-      /^shell$/i.test(key) ||
+      choosesProgram(key) ||
       (role !== 'command' && !(inCommand && /^(?:other|prose)$/.test(role)) && !isArgv(key, entries))
     )
       continue;
@@ -43,18 +43,22 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     else continue;
     used.add(key);
   }
-  if (commands.length === 0 || isEditorVerb(commands, entries)) return { texts: [], used };
+  if (isEditorVerb(commands, entries)) return { texts: [], used };
+  if (commands.length === 0) {
+    // Words of a command whose program is elsewhere.
+    const hasWords = entries.some(([key, value]) => argumentRoleOf(key) === 'words' && isTextOrList(value));
+    return { texts: hasWords ? [unreadableText] : [], used };
+  }
   const words: string[] = [];
   const siblings: string[] = [];
   let isHarmless = true;
   for (const [key, value] of entries) {
     if (used.has(key) || saysNothing(key, value)) continue;
-    const isShell = /^shell$/i.test(key);
     const isWords = argumentRoleOf(key) === 'words';
-    const read = isShell ? readShell(value) : flatten(value);
+    const read = choosesProgram(key) ? readShell(value) : flatten(value);
     if (read === undefined || hasStrangeEnvironment(key, value)) isHarmless = false;
     else if (!isEnvironment(key)) (isWords ? words : siblings).push(...read);
-    if (isWords || isShell) used.add(key);
+    if (isWords || choosesProgram(key)) used.add(key);
   }
   const texts = commands.flatMap((command) => [
     ...joinWords(command, words),
@@ -77,7 +81,8 @@ function joinWords(command: string | readonly string[], siblings: readonly strin
   if (typeof command !== 'string') return readCommand([...command, ...siblings]);
   const first = readCommandText(command);
   const [only, ...others] = first.commands;
-  if (only === undefined || others.length > 0 || !first.readable) return [unreadableText];
+  if (only === undefined || others.length > 0 || only.files.length > 0 || !first.readable)
+    return [unreadableText];
   return readCommand([...only.words.map(({ text }) => text), ...siblings]);
 }
 
@@ -85,15 +90,37 @@ function joinWords(command: string | readonly string[], siblings: readonly strin
 const isArgv = (key: string, entries: readonly (readonly [string, JsonValue])[]): boolean =>
   /^argv$/i.test(key) && !entries.some(([other]) => argumentRoleOf(other) === 'command');
 
+const isTextOrList = (value: JsonValue): boolean =>
+  (typeof value === 'string' && value !== '') || (Array.isArray(value) && value.length > 0);
+
+/** The words of a name: `shellPath`, `shell_path` and `SHELL-PATH` are `shell path`. */
+const wordsOf = (key: string): readonly string[] =>
+  key
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+
 /** Directories, texts for people, ids and time limits are not part of a command. Flags and numbers name nothing. */
 function saysNothing(key: string, value: JsonValue): boolean {
-  const role = argumentRoleOf(key);
-  if (role === 'directory' || role === 'prose') return true;
-  if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return role !== 'words';
-  return (
-    /(?:^|[^a-z])(?:ids?|timeout|priority|label)$|(?:Id|Ids|Timeout)$/i.test(key) && typeof value === 'string'
-  );
+  if (argumentRoleOf(key) === 'directory') return true;
+  if (typeof value !== 'string' && (typeof value !== 'object' || value === null))
+    return argumentRoleOf(key) !== 'words';
+  return typeof value === 'string' && forPeople.has(wordsOf(key).at(-1) ?? '');
 }
+
+const forPeople: ReadonlySet<string> = new Set(
+  'id ids timeout priority label description title comment comments summary note notes reason explanation thought'.split(
+    ' ',
+  ),
+);
+
+/** Members that choose what reads or runs the command. */
+const choosesProgram = (key: string): boolean =>
+  wordsOf(key).some((word) =>
+    /^(?:shell|runner|language|lang|interpreter|runtime|engine|executor|launcher|wrapper|loader|kernel|image|container)$/.test(
+      word,
+    ),
+  );
 
 /** `{command: 'view', path: 'a.txt'}`: the verb of an editor tool that takes a path, not a program. */
 const isEditorVerb = (
@@ -112,18 +139,31 @@ const readShell = (value: JsonValue): readonly string[] | undefined =>
     ? []
     : undefined;
 
+/** `env`, `extraEnv`, `environment_overrides`, and single variables such as `PATH`. */
 const isEnvironment = (key: string): boolean =>
-  /^(?:env|envs|environ|environment|env_?vars?|environment_?variables?|variables)$/i.test(key);
+  wordsOf(key).some((word) =>
+    /^(?:env|envs|environ|environment|setenv|vars|variables|exports?)$/.test(word),
+  ) || isVariableName(key);
+
+const isVariableName = (key: string): boolean => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*$/.test(key);
 
 function hasStrangeEnvironment(key: string, value: JsonValue): boolean {
+  const isStrange = (name: string, text: JsonValue): boolean =>
+    !harmlessVariables.has(name) || !/^[\w.,:@%+ -]*$/.test(typeof text === 'object' ? '$' : String(text));
   if (typeof value !== 'object' || value === null)
-    return isEnvironment(key) && typeof value === 'string' && value !== '';
-  if (!isEnvironment(key))
-    return Object.entries(value).some(([inner, each]) => hasStrangeEnvironment(inner, each));
-  const names = Array.isArray(value)
-    ? value.map((item) => (typeof item === 'string' ? (item.split('=', 1)[0] ?? '') : ''))
-    : Object.keys(value);
-  return !names.every((name) => harmlessVariables.has(name));
+    return isVariableName(key)
+      ? isStrange(key, value)
+      : isEnvironment(key) && typeof value === 'string' && value !== '';
+  if (Array.isArray(value) && isEnvironment(key))
+    return value.some((item) => {
+      const [name = '', ...rest] = typeof item === 'string' ? item.split('=') : [''];
+      return isStrange(name, rest.join('='));
+    });
+  // A table of variables may have any name.
+  const isTable = isEnvironment(key) || Object.keys(value).some(isVariableName);
+  return Object.entries(value).some(([name, each]) =>
+    isTable && !Array.isArray(value) ? isStrange(name, each) : hasStrangeEnvironment(name, each),
+  );
 }
 
 function toWords(list: readonly JsonValue[]): readonly string[] | undefined {

@@ -4,7 +4,7 @@
  * Programs whose names are English words need an option, so that "make it short" stays a sentence.
  */
 import { splitNameWords } from '../../tool/name-words.ts';
-import { isPlainProgram, launchers } from './programs.ts';
+import { isLauncher, isPlainProgram } from './programs.ts';
 
 /** Programs of commands that must not be missed and that neither table has. */
 const otherPrograms: ReadonlySet<string> = new Set(
@@ -24,7 +24,8 @@ const englishWords: ReadonlySet<string> = new Set(
     'init install ip join just kill last less link look mail make man more mount nice node parallel paste patch ' +
     'perf ping print printf reboot reg route ruby screen script seq service set shred shutdown sleep snap sort source split ' +
     'stat strings tail task tee test time timeout touch tree true truncate type unlink watch which who write yes ' +
-    'swift dart crystal julia php perl python java rust docker git'
+    'swift dart crystal julia php perl python java rust docker git read local hash enable export wine sage mono scheme ' +
+    'command r ex ed dc'
   ).split(' '),
 );
 
@@ -66,6 +67,6 @@ export const runsCommandsByName = (toolName: string): boolean =>
 
 function programOf(word: string): string | undefined {
   const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();
-  const isKnown = isPlainProgram(name) || launchers.has(name) || otherPrograms.has(name);
+  const isKnown = isPlainProgram(name) || isLauncher(name) || otherPrograms.has(name);
   return isKnown || name.startsWith('mkfs.') ? name : undefined;
 }

@@ -38,12 +38,14 @@ type Row = {
   /** Operands that name nothing. `first`: unless one of `patternOptions` is given. */
   readonly data?: 'all' | 'first';
   readonly patternOptions?: RegExp;
-  /** The operands are hosts. */
-  readonly hosts?: true;
+  /** The operands are hosts. `remote`: the first one is a name for a host that only git knows. */
+  readonly hosts?: true | 'remote';
   /** Does it act on its working directory? */
   readonly actsHere?: (options: readonly string[], operands: readonly string[]) => boolean;
-  /** What the first operand must be. */
-  readonly first?: (text: string) => boolean;
+  /** A further condition. Without it the command is opaque. */
+  readonly accepts?: (options: readonly string[], operands: readonly string[]) => boolean;
+  /** `--` does not end its options. */
+  readonly noEnd?: true;
   /** The first word must be one of these. Options before it are never plain. */
   readonly commands?: Readonly<Record<string, Row>>;
 };
@@ -69,7 +71,7 @@ function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
     next = 'any';
     if (role === 'value') named.push(word);
     else if (role === 'data') continue;
-    else if (word === '--' && !optionsOver) optionsOver = true;
+    else if (word === '--' && !optionsOver && row.noEnd !== true) optionsOver = true;
     else if (!optionsOver && /^[-+]./.test(word)) {
       if (row.options !== undefined && !row.options.test(word)) return undefined;
       options.push(word);
@@ -80,11 +82,11 @@ function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
   }
   const hasPattern = options.some((option) => row.patternOptions?.test(option) === true);
   const skipped = row.data === 'all' ? operands.length : row.data === 'first' && !hasPattern ? 1 : 0;
-  if (row.first !== undefined && !hasPattern && !row.first(operands[0] ?? '')) return undefined;
+  if (row.accepts?.(options, operands) === false) return undefined;
   return {
     use: typeof row.use === 'function' ? row.use(options, operands) : row.use,
     words: [...named, ...operands.slice(skipped)],
-    hosts: row.hosts === true ? operands : [],
+    hosts: row.hosts === 'remote' ? [operands[0] ?? 'unknown.invalid'] : row.hosts === true ? operands : [],
     actsHere: row.actsHere?.(options, operands) === true,
   };
 }
@@ -106,13 +108,16 @@ const isPlainSed = (script: string): boolean => {
 };
 
 const searchesHere = (given: readonly string[], operands: readonly string[]): boolean =>
-  operands.length <= 1 && given.some((option) => /^-[a-z]*r|^--recursive$/i.test(option));
+  given.some((option) => /^-[a-z]*r|^--recursive$/i.test(option)) &&
+  (operands.length <= 1 || given.some((option) => /^-[a-zA-Z]*e|^--regexp/.test(option)));
+
+const takesNothing = (_: readonly string[], operands: readonly string[]): boolean => operands.length === 0;
 
 const grep: Row = {
   use: 'reads',
   // `-f` takes patterns from a file.
   options: options(
-    String.raw`-[a-eg-zA-Z]*\d*|--(?:include|exclude|exclude-dir|colou?r|max-count|context|after-context|before-context|regexp)(?:=.*)?|` +
+    String.raw`-[abcEFGhHiIlLnoPqrRsvwxyzZ]*(?:[ABCm]\d*|e)?|-\d+|--(?:include|exclude|exclude-dir|colou?r|max-count|context|after-context|before-context|regexp)(?:=.*)?|` +
       '--(?:line-number|ignore-case|recursive|files-with-matches|files-without-match|count|word-regexp|invert-match|' +
       'only-matching|extended-regexp|fixed-strings|perl-regexp|no-messages|quiet|with-filename|no-filename)',
   ),
@@ -130,27 +135,36 @@ const gitOptions = [
   /--(?:abbrev-ref|show-current|show-toplevel|is-inside-work-tree|verify|list|remotes|merged|no-merged|contains)/,
   /--(?:others|modified|deleted|exclude-standard|word-diff|ignore-all-space|ignore-space-change|minimal|check)/,
   /--(?:exit-code|tags|verbose|quiet)|--(?:author|since|until|before|after|grep|max-count)(?:=.*)?/,
-  /--(?:format|pretty|date|diff-filter|unified|sort|abbrev|color|stat|decorate|porcelain)=.*/,
+  /--(?:format|pretty)=(?!.*%G).*|--(?:date|diff-filter|unified|sort|abbrev|color|stat|decorate|porcelain)=.*/,
 ]
   .map(({ source }) => source)
   .join('|');
 
-const git = (more: Partial<Row> = {}): Row => ({ use: 'lists', options: options(gitOptions), ...more });
+/** `:/` and `:(top)` name files above the working directory. */
+const areGitPaths = (operands: readonly string[]): boolean => operands.every((each) => !each.startsWith(':'));
+
+const git = (more: Partial<Row> = {}): Row => ({
+  use: 'lists',
+  options: options(gitOptions),
+  ...more,
+  accepts: (given, operands) => areGitPaths(operands) && more.accepts?.(given, operands) !== false,
+});
 const gitLog = git({
   dataOptions:
     /^-[SG]$|^--(?:author|since|until|before|after|grep|max-count)(?:=|$)|^--(?:format|pretty|date)=/,
 });
-const hasWord =
-  (...words: readonly string[]) =>
-  (first: string): boolean =>
-    words.includes(first);
-
-/** Remotes and branches by name. With a colon it may be an address, or a helper that runs a program. */
-const isName = (text: string): boolean => /^[\w./-]*$/.test(text);
+const isFirst =
+  (word: string) =>
+  (_: readonly string[], [first = '']: readonly string[]): boolean =>
+    first === word;
+/** Without such an option, operands make or change a branch or a tag. */
+const onlyLists = (given: readonly string[], operands: readonly string[]): boolean =>
+  operands.length === 0 ||
+  given.some((option) => /^(?:-l|--list|--contains|--merged|--no-merged)$/.test(option));
 
 const programs: Readonly<Record<string, Row>> = {
   ...rows(
-    'ls dir stat df pwd cd basename dirname realpath readlink which true false hostname uname whoami id uptime free',
+    'ls dir stat df pwd cd basename dirname realpath readlink which true false uname whoami id uptime free',
     {
       use: 'lists',
     },
@@ -161,11 +175,37 @@ const programs: Readonly<Record<string, Row>> = {
     options: options(String.raw`-[a-zA-Z]+\d*|--max-depth=\d+|--exclude=.*`),
     dataOptions: /^-d$/,
   },
-  date: { use: 'lists', options: options(String.raw`\+.*|-[uRI]|-d|--utc|--iso-8601(?:=\w+)?`), data: 'all' },
+  // With operands they set the clock and the name of the machine.
+  date: {
+    use: 'lists',
+    options: options(String.raw`\+.*|-[uRI]|-d|--utc|--iso-8601(?:=\w+)?`),
+    dataOptions: /^-d$|^\+/,
+    accepts: takesNothing,
+  },
+  hostname: { use: 'lists', options: options('-[fsdiI]'), accepts: takesNothing },
   ...rows('echo tr seq sleep', { use: 'lists', data: 'all' }),
-  printf: { use: 'lists', options: options('-'), data: 'all' },
-  ...rows('cat nl tac rev cmp comm diff od hexdump strings fold base64 column', { use: 'reads' }),
-  ...rows('md5sum sha1sum sha256sum sha512sum cksum b2sum', { use: 'reads' }),
+  // `%n` sets a variable of the shell.
+  printf: {
+    use: 'lists',
+    options: options('-'),
+    data: 'all',
+    accepts: (_, [format = '']) => /^(?:[^%\\]|%%|%-?\d*[sd]|\\[nt])*$/.test(format),
+  },
+  ...rows('cat nl tac rev cmp comm od hexdump fold column', { use: 'reads' }),
+  // `-l` runs `pr`.
+  diff: {
+    use: 'reads',
+    options: options(
+      String.raw`-[abBcdeEiNnpqrstTuvwyZ]+\d*|-[CU]\d*|--(?:unified|brief|recursive|side-by-side)(?:=\d+)?`,
+    ),
+    dataOptions: /^-[CU]$/,
+  },
+  base64: { use: 'reads', options: options(String.raw`-d|--decode|-w\d*`), dataOptions: /^-w$/ },
+  // `-c` takes file names from a file.
+  ...rows('md5sum sha1sum sha256sum sha512sum b2sum', {
+    use: 'reads',
+    options: options('-[btz]+|--(?:binary|text|tag)'),
+  }),
   ...rows('head tail', { use: 'reads', dataOptions: /^-[nc]$/ }),
   cut: { use: 'reads', dataOptions: /^-[dfcb]$|^--(?:delimiter|fields|characters)(?:=|$)/ },
   wc: { use: 'reads', options: options('-[clmwL]+|--(?:lines|words|bytes|chars)') },
@@ -188,7 +228,7 @@ const programs: Readonly<Record<string, Row>> = {
     use: 'reads',
     // `-z` and `--pre` run programs, `-f` takes patterns from a file.
     options: options(
-      String.raw`-[a-eg-yA-Z]*\d*|--(?:type|type-not|glob|max-count|context|max-depth|sort|color|regexp)(?:=.*)?|` +
+      String.raw`-[aFHiIlLnNoPqsSuUvwxc]*(?:[ABCm]\d*|[egtT])?|--(?:type|type-not|glob|max-count|context|max-depth|sort|color|regexp)(?:=.*)?|` +
         '--(?:files|files-with-matches|line-number|ignore-case|hidden|no-ignore|word-regexp|count|json|multiline|' +
         'only-matching|fixed-strings|no-heading|stats|vimgrep|smart-case)',
     ),
@@ -206,16 +246,19 @@ const programs: Readonly<Record<string, Row>> = {
     ),
     dataOptions:
       /^-(?:i?name|i?path|wholename|i?regex|type|m..depth|[mac]time|mmin|size|user|group|perm|links)$/,
+    noEnd: true,
     actsHere: () => true,
   },
+  // Not with `-i`: BSD takes the next word as a suffix, and the one after that as the script.
   sed: {
-    use: (given) => (given.some((option) => /^-i|^--in/.test(option)) ? 'writes' : 'reads'),
-    options: options('-[nErsuz]+|-i|--(?:quiet|silent|regexp-extended|in-place)'),
+    use: 'reads',
+    options: options('-[nErsuz]+|--(?:quiet|silent|regexp-extended)'),
     data: 'first',
-    first: isPlainSed,
+    accepts: (_, [script = '']) => isPlainSed(script),
   },
   ...rows('mkdir touch cp ln tee', { use: 'writes' }),
-  ...rows('rm rmdir mv chmod truncate unlink', { use: 'changes' }),
+  ...rows('rm mv chmod truncate unlink', { use: 'changes' }),
+  rmdir: { use: 'changes', options: options('-v|--verbose') },
   curl: {
     use: 'writes',
     options: options(
@@ -224,6 +267,8 @@ const programs: Readonly<Record<string, Row>> = {
     dataOptions: /^-[Xm]$|^--(?:request|max-time)$/,
     valueOptions: /^-[Hdo]$|^--(?:header|data|json|output)$/,
     hosts: true,
+    // curl expands these to several addresses, and `#1` in a file name to one of them.
+    accepts: (_, operands) => operands.every((each) => /^[^{}[\]]*$/.test(each)),
   },
   ...rows('dig nslookup host', {
     use: 'lists',
@@ -239,12 +284,18 @@ const programs: Readonly<Record<string, Row>> = {
   git: {
     use: 'lists',
     commands: {
-      ...rows('status diff show blame branch ls-files rev-parse merge-base describe shortlog', gitLog),
-      log: gitLog,
-      tag: git({ options: options('--list|-l|-n\\d*'), dataOptions: /^(?:--list|-l)$/ }),
-      remote: git({ options: options('-v|--verbose'), first: (first) => first === '' }),
-      stash: git({ options: options('-'), first: hasWord('list') }),
-      worktree: git({ options: options('-'), first: hasWord('list') }),
+      ...rows('status diff show log ls-files merge-base describe shortlog', gitLog),
+      blame: git({ options: options(String.raw`-[wMCltsef]+|-L[\d,+-]*|--porcelain`), dataOptions: /^-L$/ }),
+      'rev-parse': git({
+        options: options('--(?:abbrev-ref|short|verify|show-toplevel|is-inside-work-tree)'),
+      }),
+      branch: git({
+        options: options('-[arvl]+|--(?:list|all|remotes|show-current|verbose|contains|merged|no-merged)'),
+        accepts: onlyLists,
+      }),
+      tag: git({ options: options(String.raw`--list|-l|-n\d*|--contains|--merged`), accepts: onlyLists }),
+      remote: git({ options: options('-v|--verbose'), accepts: takesNothing }),
+      ...rows('stash worktree', git({ options: options('-'), accepts: isFirst('list') })),
       grep: {
         ...grep,
         use: 'lists',
@@ -257,18 +308,22 @@ const programs: Readonly<Record<string, Row>> = {
       add: git({
         use: 'reads',
         options: options('-[AuvnN]|--(?:all|update|verbose|dry-run|intent-to-add)'),
-        actsHere: (given) => given.some((option) => /^(?:-A|--all)$/.test(option)),
+        actsHere: (given) => given.some((option) => /^(?:-[Au]|--all|--update)$/.test(option)),
       }),
       commit: git({
         options: options(
           '-[amqvs]+|--(?:message|amend|no-edit|all|quiet|verbose|signoff|allow-empty)|--message=.*',
         ),
         dataOptions: /^-[aqvs]*m$|^--message(?:=|$)/,
+        // Otherwise it opens an editor.
+        accepts: (given) => given.some((option) => /^-[aqvs]*m|^--message|^--no-edit$/.test(option)),
       }),
       switch: git({ options: options('-c|--create|--detach|-'), use: 'writes' }),
       fetch: git({
         options: options('-[apqtv]+|--(?:all|prune|tags|quiet|verbose|depth=\\d+)'),
-        first: isName,
+        // With a colon it may be an address, or a helper that runs a program.
+        accepts: (_, [remote = '']) => /^[\w./-]*$/.test(remote),
+        hosts: 'remote',
       }),
     },
   },
@@ -277,30 +332,47 @@ const programs: Readonly<Record<string, Row>> = {
 /** For texts whose argument does not say that they are commands. */
 export const isPlainProgram = (name: string): boolean => Object.hasOwn(programs, name);
 
-/** Programs that run what they read from their input. No entry allows them alone: `bash` would run anything. */
-export const interpreters: ReadonlySet<string> = new Set(
+/** Programs that run what they read from their input. */
+const interpreters: ReadonlySet<string> = new Set(
   split(
-    'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd cmd.exe busybox toybox perl perl5 python ' +
-      'python2 python3 ruby irb php node nodejs deno bun tsx ts-node lua luajit R Rscript julia groovy scala swift osascript ' +
-      'tclsh wish expect gdb lldb sqlite3 psql mysql mongosh redis-cli ed ex ssh nc ncat netcat socat telnet su xargs parallel at batch',
+    'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd busybox toybox perl python pypy ipython ' +
+      'ruby irb php node nodejs deno bun tsx ts-node lua luajit r rscript julia groovy scala swift osascript tclsh wish ' +
+      'expect gdb lldb sqlite psql mysql mongosh redis-cli ed ex ssh nc ncat netcat socat telnet su xargs parallel at batch ' +
+      'ghci iex erl elixir jshell kotlin m4 dc bc gnuplot octave maxima sage racket guile sbcl clisp scheme mono wine dotnet',
   ),
 );
 
-/**
- * Programs that run what their words, their input or a file tells them. An entry with `*` does not cover them: `env *`
- * would allow everything. The list is a safety net for authors of rules. Programs that are not in it are opaque too.
- */
-export const launchers: ReadonlySet<string> = new Set([
-  ...interpreters,
-  ...split(
-    'wscript cscript mshta rundll32 forfiles awk gawk mawk nawk jq yq sed java env sudo doas pkexec runuser gosu su-exec ' +
-      'nohup nice ionice chrt taskset numactl setarch prlimit choom cpulimit time timeout gtimeout stdbuf unbuffer setsid ' +
-      'setpriv capsh chroot unshare nsenter bwrap firejail nsjail proot fakeroot flock strace ltrace valgrind perf watch ' +
-      'script find fd rg caffeinate systemd-run start-stop-daemon run-parts xterm dumb-init tini rlwrap torsocks ' +
-      'proxychains sshpass faketime hyperfine mpirun srun xvfb-run direnv entr screen tmux crontab scp sftp rsync npm npx ' +
-      'pnpm pnpx yarn bunx corepack pip pip3 pipx uv uvx poetry pdm conda gem bundle cargo rustup go make gmake cmake ninja ' +
-      'mvn gradle gradlew ant bazel just task tox nox docker podman nerdctl ansible ansible-playbook vagrant vi vim nvim ' +
-      'view nano emacs less more man git tar zip cpio split eval exec source . command builtin alias trap hash enable set ' +
-      'shopt export declare typeset local readonly printf read',
+/** Programs that run what their words or a file tells them. */
+const otherLaunchers: ReadonlySet<string> = new Set(
+  split(
+    'wscript cscript mshta rundll forfiles awk gawk mawk nawk jq yq java env sudo doas pkexec runuser gosu su-exec nohup ' +
+      'nice ionice chrt taskset numactl setarch prlimit choom cpulimit time timeout gtimeout stdbuf unbuffer setsid setpriv ' +
+      'capsh chroot unshare nsenter bwrap firejail nsjail proot fakeroot flock strace ltrace valgrind perf watch script fd ' +
+      'caffeinate systemd-run start-stop-daemon run-parts xterm dumb-init tini rlwrap torsocks proxychains sshpass faketime ' +
+      'hyperfine mpirun srun xvfb-run direnv entr screen tmux crontab scp sftp rsync wget npm npx pnpm pnpx yarn bunx ' +
+      'corepack pip pipx uv uvx poetry pdm conda gem bundle cargo rustup go make gmake cmake ninja mvn gradle gradlew ant ' +
+      'bazel just task tox nox docker podman nerdctl ansible ansible-playbook vagrant vi vim nvim view nano emacs less more ' +
+      'man tar zip cpio split pytest jest vitest mocha ava rspec phpunit eslint tsc mypy gcc clang eval exec source . ' +
+      'command builtin alias trap hash enable set shopt export declare typeset local readonly read',
   ),
-]);
+);
+
+/** `/usr/bin/Python3.11` and `python.exe` are `python`. */
+const bareName = (program: string): string =>
+  program
+    .replace(/^.*[/\\]/s, '')
+    .toLowerCase()
+    .replace(/\.exe$/, '')
+    .replace(/(?<=[a-z])[-\d.]+$/, '');
+
+/** No entry allows an interpreter alone: `bash` would run anything. */
+export const isInterpreter = (program: string): boolean => interpreters.has(bareName(program));
+
+/**
+ * An entry with `*` does not cover these: `env *` would allow everything. The lists are a safety net for authors of
+ * rules. Programs that are not in them are opaque too.
+ */
+export const isLauncher = (program: string): boolean =>
+  isInterpreter(program) ||
+  otherLaunchers.has(bareName(program)) ||
+  isPlainProgram(program.replace(/^.*\//s, ''));

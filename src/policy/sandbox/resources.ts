@@ -54,7 +54,7 @@ class Finding {
 
   /** `runsCommands`: if no argument is named as a command, each text of the call is one. */
   guess(input: JsonObject, runsCommands: boolean): void {
-    const isNamed = Object.keys(input).some((key) => /^(?:command|words)$/.test(argumentRoleOf(key)));
+    const isNamed = Object.keys(input).some((key) => argumentRoleOf(key) === 'command');
     const rest: Item[] = [
       { value: input, role: runsCommands && !isNamed ? 'command' : 'other', textDepth: 0 },
     ];
@@ -207,7 +207,7 @@ class Finding {
       this.#reader.readWord(word, plain !== undefined && plain.hosts.length === 0);
     for (const host of plain?.hosts ?? []) this.#reader.readUrl(host);
     if (program !== 'cd' && program !== 'pushd') return;
-    const target = rest.find((word) => !/^-[LPe@]$/.test(word));
+    const target = rest.find((word) => !/^(?:-[LPe@]+|--)$/.test(word));
     // Without a target it is the home directory, with `-` the previous one.
     if (target === undefined || target === '-') this.#reader.hasUnreadablePath = true;
     else changes.push(target);

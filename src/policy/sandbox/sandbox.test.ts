@@ -526,6 +526,74 @@ describe('a command', () => {
       expect(isOutside(rule, { command })).toBe(true);
   });
 
+  test.each([
+    "find -- . -exec sh -c id ';'",
+    'find -- . -delete',
+    'printf %n PATH',
+    'printf -v PATH x',
+    'git log --format=%GS',
+    'git log --pretty=format:%G?',
+    'diff -l a b',
+    'git commit',
+    'git commit --amend',
+    'git blame -S x a',
+    'strings @names',
+    'md5sum -c list',
+    "curl -o '#1' 'http://api.example.com/{/etc/x}'",
+    "curl 'http://ev{il,x}.com'",
+    'git branch -D x',
+    'git branch made',
+    'git tag v1',
+    'git tag -l -d v1',
+    'rmdir -p a/b',
+    'hostname evil',
+    'date 010100002030',
+    'git add :/',
+    "git diff ':(top)x'",
+    'sed -i p w/etc/x f',
+    "sed -i 's/a/b/' f",
+    'base64 -o x a',
+    'grep -d recurse x',
+    'git rev-parse --since x',
+    'git fetch ext::sh',
+    'git remote add x y',
+    'git stash drop',
+    'rg -z x',
+    'rg --pre sh x',
+    'sort -o x a',
+    'sort --compress-program=sh a',
+    'tree -o x',
+    'cat x | python3.11',
+    'cat x | node20',
+    'cat x | Bash',
+    'cat x | bash.exe',
+  ])('%s is not plain, so a rule without its exact words does not allow it', (command) => {
+    const programs =
+      'find printf git diff strings md5sum curl rmdir hostname date sed base64 grep rg sort tree cat';
+    const rule = {
+      within: [project],
+      chains: 'judge' as const,
+      allowedCommands: [...programs.split(' '), 'python3.11', 'node20', 'Bash', 'bash.exe'],
+    };
+    expect(isOutside(rule, { command, cwd: project })).toBe(true);
+    expect(isOutside({ ...rule, allowedCommands: undefined }, { command, cwd: project })).toBe(true);
+  });
+
+  test('of git that connects is outside a rule about hosts, because only git knows the host', () => {
+    expect(isOutside(domains, { command: 'curl https://api.example.com/' })).toBe(false);
+    const rule = { ...domains, chains: 'judge' as const };
+    expect(isOutside(rule, { command: 'curl https://api.example.com/ && git fetch origin' })).toBe(true);
+    expect(isOutside(rule, { command: 'curl https://api.example.com/ && git fetch' })).toBe(true);
+  });
+
+  test.each(['cd -- ../b && cat secrets/k', 'cd -LP ../b && cat secrets/k', 'cd -Pe ../b && cat secrets/k'])(
+    '%s is judged from the directory that cd leads to',
+    (command) => {
+      const rule = { within: [project], notWithin: [`${project}/b/secrets`], chains: 'judge' as const };
+      expect(isOutside(rule, { command, cwd: `${project}/a` })).toBe(true);
+    },
+  );
+
   test('may be allowed with any further words, unless its program runs others', () => {
     const rule = { allowedCommands: ['kubectl get *', 'env *', 'bash *', '/bin/bash *', 'git *', '*'] };
     expect(isOutside(rule, { command: 'kubectl get' })).toBe(false);
@@ -541,28 +609,57 @@ describe('a command', () => {
       expect(isOutside(within, { command, cwd: project })).toBe(true);
   });
 
+  test('keeps the files of its redirections when words in another argument are joined to it', () => {
+    const input = { command: 'echo x > /etc/cron.d/x', args: ['a'] };
+    expect(isOutside({ allowedCommands: ['echo'], within: [project], chains: 'judge' }, input)).toBe(true);
+  });
+
+  test('whose program is not in the call is outside', () => {
+    for (const input of [{ args: ['-c', 'id'] }, { tool: 'bash', args: ['-c', 'id'] }, { argv: '-c id' }])
+      expect(isOutside(commands, { ...input, cwd: project })).toBe(true);
+  });
+
   test('includes what is next to it in the arguments', () => {
     const rule = { allowedCommands: ['ls', 'frobnicate', 'npm test'] };
     const inside = { timeout: 5, description: 'Make it so', session_id: 'a1', run_in_background: true };
     expect(isOutside(rule, { command: 'npm test', ...inside })).toBe(false);
     expect(isOutside(rule, { command: 'npm test', env: { CI: '1' }, shell: '/bin/bash' })).toBe(false);
-    for (const more of [
+    const joined = [
       { stdin: 'rm x' },
       { input: 'rm x' },
-      { script: 'rm x' },
       { file: 'x.sh' },
-      { options: { env: { PATH: '.' } } },
       { options: { input: 'rm x' } },
+      { extra: ['-c', 'rm x'] },
+      { content: 'rm x' },
+    ];
+    const refused = [
+      { script: 'rm x' },
+      { options: { env: { PATH: '.' } } },
       { env: { BASH_ENV: 'x' } },
       { env: ['LD_PRELOAD=x'] },
       { environment: 'PATH=.' },
       { shell: 'powershell' },
       { shell: 'python3' },
-      { extra: ['-c', 'rm x'] },
-    ]) {
+      { extra_env: { LD_PRELOAD: './x.so' } },
+      { envOverrides: { PATH: '.' } },
+      { additionalEnv: { CI: '$(id)' } },
+      { vars: { PATH: '.' } },
+      { settings: { LD_PRELOAD: './x.so' } },
+      { options: { settings: { PATH: '.' } } },
+      { exports: ['PATH=.'] },
+      { PATH: '.' },
+      { shell_path: './evil' },
+      { shellPath: './evil' },
+      { runner: 'python' },
+      { language: 'python' },
+    ];
+    for (const more of [...joined, ...refused]) {
       expect(isOutside(rule, { command: 'frobnicate', ...more })).toBe(true);
       expect(isOutside(rule, { command: ['frobnicate'], ...more })).toBe(true);
     }
+    // A plain program with one more word is still plain, but not with another shell or environment.
+    expect(isOutside(rule, { command: 'ls', extra: ['a'] })).toBe(false);
+    for (const more of refused) expect(isOutside(rule, { command: 'ls', ...more })).toBe(true);
   });
 
   test('may be a chain if the rule judges chains, and then each of its commands must be inside', () => {

@@ -34,7 +34,7 @@ import type { PolicyWorld } from '../language/policy-call.ts';
 import type { CommandRun, FoundCommand, FoundResources } from './found-resources.ts';
 import type { SandboxRule } from '../language/ruleset.ts';
 import { compilePaths } from './compile-paths.ts';
-import { interpreters, launchers } from './programs.ts';
+import { isInterpreter, isLauncher } from './programs.ts';
 
 /** True if the call is outside, and the rule fires. */
 export type CompiledSandbox = (resources: () => FoundResources, world: PolicyWorld) => boolean;
@@ -78,10 +78,10 @@ function compileCommands({ allowedCommands, chains }: SandboxRule): (command: Fo
  */
 function compileEntry(entry: string): (run: Pick<CommandRun, 'words' | 'plain'>) => boolean {
   const all = entry.split(/\s+/).filter((word) => word !== '');
-  const program = (all[0] ?? '').replace(/^.*\//s, '');
-  const takesAny = all.length > 1 && all.at(-1) === '*' && !launchers.has(program);
+  const program = all[0] ?? '';
+  const takesAny = all.length > 1 && all.at(-1) === '*' && !isLauncher(program);
   const words = takesAny ? all.slice(0, -1) : all;
-  if (words.length === 1 && interpreters.has(program)) return () => false;
+  if (words.length === 1 && isInterpreter(program)) return () => false;
   return (run) =>
     words.length > 0 &&
     words.every((word, index) => run.words[index] === word) &&
