@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'node:test';
 import { promisify } from 'node:util';
+import { createRuntime } from 'quittance';
 import { cli } from './connect.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'desktop-mcp-'));
@@ -21,8 +22,14 @@ test('reads run, a cancelation waits for a person, and a rule blocks', async (co
     const ended = import('./main.ts');
     let pending = '';
     while (pending === '') pending = await quittance('pending', '--json').catch(() => '');
-    const { confirmationId, inputDigest } = JSON.parse(pending) as Record<string, string>;
-    await quittance('approve', `${confirmationId}`, '--by', 'Ada', '--digest', `${inputDigest}`);
+    const { confirmationId, inputDigest } = JSON.parse(pending) as Record<
+      'confirmationId' | 'inputDigest',
+      string
+    >;
+    // The command `quittance approve` needs a person at a terminal, or a token. A test decides with the library.
+    const inbox = createRuntime({ tools: [], ledger: `sqlite:${ledger}` });
+    await inbox.confirmations.decide(confirmationId, { decision: 'approve', by: 'Ada', inputDigest });
+    await inbox.close();
     await ended;
     const [read, blocked, , canceled] = said;
     assert.match(read ?? '', /shipped/);
