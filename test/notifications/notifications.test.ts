@@ -17,7 +17,7 @@ import type { Receiver } from './receiver.ts';
 import { openReceiver } from './receiver.ts';
 
 const secret = Buffer.alloc(32, 7).toString('base64');
-const pay = defineTool({ name: 'pay', mode: 'destructive', run: () => ({ paid: true }) });
+const pay = defineTool({ name: 'pay', mode: 'local', run: () => ({ paid: true }) });
 const wipe = defineTool({ name: 'wipe', mode: 'destructive', run: () => ({ wiped: true }) });
 
 let first: Receiver;
@@ -138,7 +138,7 @@ rules:
 
   it('[secrets-stay-out] gets masks for ids, names and texts that look like secrets, and no address with them', async () => {
     const leak = `sk-LEAKED${'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG'}`;
-    const tool = defineTool({ name: `pay_${leak}`, mode: 'destructive', run: () => 1 });
+    const tool = defineTool({ name: `pay_${leak}`, mode: 'local', run: () => 1 });
     const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
     const settings = readNotifications(
       `apiVersion: quittance/v1
@@ -285,7 +285,7 @@ rules:
 
   it('shows hostile names and texts as text: no markup, no mention, no hidden direction', async () => {
     const hostile = '<!channel> *now* <https://evil.test|approve> \u202Egnp.exe';
-    const tool = defineTool({ name: 'evil', mode: 'destructive', displayName: hostile, run: () => 1 });
+    const tool = defineTool({ name: 'evil', mode: 'local', displayName: hostile, run: () => 1 });
     const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
     const settings = readNotifications(
       `apiVersion: quittance/v1
