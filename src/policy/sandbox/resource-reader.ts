@@ -30,6 +30,7 @@ import {
   fold,
   decodeAll,
   foldedLength,
+  readMailboxes,
 } from './resource-text.ts';
 
 export type SpelledPath = PathSpelling & { readonly guessed: boolean };
@@ -74,6 +75,7 @@ export class ResourceReader {
 
   /** A text that is one or more URLs or hosts. */
   readUrl(text: string): void {
+    if (this.#readMailboxes(text.trim())) return;
     const joined = text.replace(/[\t\n\r]/g, '').trim();
     for (const one of new Set([joined, ...text.split(/[\s,]+/)])) {
       if (one === '' || isData(one) || (one === joined && /\s/.test(one) && one !== text.trim())) continue;
@@ -105,10 +107,21 @@ export class ResourceReader {
   /** The value of an argument whose name says nothing. */
   readValue(text: string): void {
     const trimmed = text.trim();
+    if (this.#readMailboxes(trimmed)) return;
     if (trimmed.includes('\0') && /[/\\]/.test(trimmed)) this.hasUnreadablePath = true;
     if (/\s/.test(trimmed) && !isListOfHosts(trimmed)) return this.#readTokens(trimmed, 0);
     for (const token of trimmed.split(/\s+/)) this.#readToken(token, 0, 'value');
     if (/["',;|()>[\]{}“”‘’（）「」]/.test(trimmed)) this.#readTokens(trimmed, 0);
+  }
+
+  /** `Bob <bob@example.com>`. An address with two at signs counts as an unknown host. */
+  #readMailboxes(text: string): boolean {
+    const addresses = readMailboxes(text);
+    for (const address of addresses ?? []) {
+      const host = address.slice(address.lastIndexOf('@') + 1);
+      this.#addHost(address.indexOf('@') === address.lastIndexOf('@') ? readHostName(host) : unknownHost);
+    }
+    return addresses !== undefined;
   }
 
   readProse(text: string): void {

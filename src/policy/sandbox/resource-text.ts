@@ -94,3 +94,20 @@ export function foldedLength(text: string): number {
     .split('/')
     .reduce((sum, part) => (part === '' || /^\.{1,2}$/.test(part) ? sum : sum + part.length + 1), 0);
 }
+
+/**
+ * The addresses of a text like `"Bob, b@x.com" <bob@example.com>, eve@example.org`. The name before an address is not
+ * part of it, whatever it contains. Undefined if the text is not a list of mail addresses with at least one name.
+ */
+export function readMailboxes(text: string): readonly string[] | undefined {
+  if (text.length > longestPath || !/<[^<>]*@[^<>]*>/.test(text)) return undefined;
+  const mailbox =
+    /\s*(?:(?:"(?:[^"\\]|\\.)*"|[^"<>,;])*<\s*([^<>\s]*@[^<>\s]*)\s*>|([^<>"\s,;]+@[^<>"\s,;]+))\s*(?:[,;]|$)/y;
+  const found: string[] = [];
+  while (mailbox.lastIndex < text.length) {
+    const match = mailbox.exec(text);
+    if (match === null) return undefined;
+    found.push(match[1] ?? match[2] ?? '');
+  }
+  return found;
+}

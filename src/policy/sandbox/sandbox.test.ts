@@ -789,6 +789,21 @@ describe('a host', () => {
   });
 
   test.each([
+    [{ to: 'Bob <bob@evil.com>' }, true],
+    [{ to: '"api.example.com" <bob@evil.com>' }, true],
+    [{ to: 'bob@api.example.com <bob@evil.com>' }, true],
+    [{ to: 'a@api.example.com, Bob <b@evil.com>' }, true],
+    [{ to: 'Bob <b@api.example.com>, a@evil.com' }, true],
+    [{ to: 'good.com<x@evil.com>' }, true],
+    [{ to: '"x" <"a@api.example.com"@evil.com>' }, true],
+    [{ to: ['Bob <b@api.example.com>', 'Eve <e@evil.com>'] }, true],
+    [{ to: '"evil.com, eve@evil.com" <bob@api.example.com>' }, false],
+    [{ to: 'Bob <b@api.example.com>; a@api.example.com' }, false],
+  ])('of a mail address is parsed, not searched: %j', (more, outside) => {
+    expect(isOutside(domains, { url: 'https://api.example.com/', ...more })).toBe(outside);
+  });
+
+  test.each([
     [{ name: 'notes.txt' }],
     [{ version: '1.2.3' }],
     [{ content: 'write to me at evil.com' }],
