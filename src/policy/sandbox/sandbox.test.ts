@@ -614,7 +614,7 @@ describe('a command', () => {
     expect(isOutside({ allowedCommands: ['echo'], within: [project], chains: 'judge' }, input)).toBe(true);
   });
 
-  test('whose program is not in the call is outside', () => {
+  test('without a program in the call is outside', () => {
     for (const input of [{ args: ['-c', 'id'] }, { tool: 'bash', args: ['-c', 'id'] }, { argv: '-c id' }])
       expect(isOutside(commands, { ...input, cwd: project })).toBe(true);
   });
