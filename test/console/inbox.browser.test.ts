@@ -17,10 +17,11 @@ beforeAll(async () => {
   stage = await openStage({ fill: () => Promise.resolve() });
   bakery = createRuntime({
     ledger: stage.ledger,
+    ownFiles: 'reachable',
     tools: [
       defineTool({
         name: 'set_price',
-        mode: 'destructive',
+        mode: 'local',
         input: z.object({ bread: z.string(), cents: z.number() }),
         preview: ({ bread, cents }) => ({
           kind: 'diff',
