@@ -140,6 +140,8 @@ export function readSimpleCommand(text: string, from: number, options: ReadOptio
         before.placeOf(0) + before.text.length === at
       )
         readable = false;
+      // zsh reads `<1-20>` as a range of numbers.
+      if (/^<\d*-\d*>/.test(text.slice(at, at + 48))) readable = false;
       const operator = /^(?:[<>]&\d(?=[ \t|]|$)|>>?(?![>&|(<])|<(?![<>&(]))/.exec(
         text.slice(at, at + 4),
       )?.[0];

@@ -1,7 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
-import { splitNameWords } from '../tool/name-words.ts';
+import { runsCommandsByName } from '../policy/sandbox/looks-like-command.ts';
 import { sandboxMarkOf } from '../tool/sandboxed-tool.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { checkBudgets } from './host/budget.ts';
@@ -136,10 +136,9 @@ export function refuseReachableLedger({
   );
 }
 
-const shellWords = /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess)$/;
-
-const runsCommands = ({ name, mode, resources, handoff }: AnyTool): boolean =>
+const runsCommands = ({ name, mode, undoMode, undo, resources, handoff }: AnyTool): boolean =>
   !handoff &&
   (mode === 'local' ||
+    (undo !== undefined && undoMode === 'local') ||
     (resources?.commands?.length ?? 0) > 0 ||
-    splitNameWords(name).some((word) => shellWords.test(word)));
+    runsCommandsByName(name));

@@ -126,6 +126,11 @@ export const spellings: readonly Spelling[] = [
   path('glob-deep', 'a pattern at any depth', (key) => `${dirname(dirname(key))}/**/*.key`),
   path('braces', 'braces', (key) => key.replace('ledger', '{x,ledger}')),
   path('list', 'among other paths', (key) => `/tmp/a,${key}`),
+  path('long', 'dots that make it longer than any path', (key) =>
+    `${'./'.repeat(2_100)}${key}`.replace('.//', '/./'),
+  ),
+  path('slashes', 'thousands of slashes', (key) => `${dirname(key)}${'/'.repeat(5_000)}${basename(key)}`),
+  path('resource', 'a filter of php', (key) => `php://filter/resource=${key}`),
   path('backslash', 'backslashes', (key) => key.replaceAll('/', '\\')),
 
   command('cat', 'a plain command', (key) => `cat ${key}`),
@@ -216,6 +221,23 @@ export const spellings: readonly Spelling[] = [
   other('delete-folder', 'removing the folder above', 'delete_folder', (_, { root }) => ({ path: root })),
   other('many', 'more paths than can be checked', 'Bash', () => ({
     command: `rm ${Array.from({ length: 3_000 }, (_, index) => `/tmp/f${index}`).join(' ')}`,
+  })),
+  other('connection', 'a connection string', 'edit_thing', (_, { ledgerPath }) => ({
+    connectionString: `Data Source=${ledgerPath};Mode=ReadOnly`,
+  })),
+  other('dsn', 'a data source', 'edit_thing', (_, { ledgerPath }) => ({ dsn: `file=${ledgerPath}` })),
+  other('upload', 'a file to send', 'edit_thing', (key) => ({ data: `@${key}` })),
+  other('uri', 'an address with a path', 'edit_thing', (_, { ledgerPath }) => ({
+    uri: `vscode://file${ledgerPath}`,
+  })),
+  other('query', 'the query of an address', 'edit_thing', (key) => ({ url: `https://x.com/?p=${key}` })),
+  other('date', 'an option after a format', 'Bash', (key, { agent }) => ({
+    command: `date +%F -f${relative(agent, key)}`,
+    cwd: agent,
+  })),
+  other('bundle', 'a value after several letters of options', 'Bash', (key, { agent }) => ({
+    command: `hexdump -vf${relative(agent, key)} x`,
+    cwd: agent,
   })),
   other('list-of-links', 'a link in a list of files', 'read_file', () => ({ files: ['bare-link'] })),
   other('math-letters', 'letters of mathematics', 'edit_thing', (key, { agent }) => ({

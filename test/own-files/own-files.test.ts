@@ -176,6 +176,10 @@ describe('a tool that runs commands', () => {
     { name: 'mcp__box__shell' },
     { name: 'run_command' },
     { name: 'anything', mode: 'local' as const },
+    { name: 'docker_exec', mode: 'read' as const },
+    { name: 'run_python', mode: 'read' as const },
+    { name: 'code_interpreter', mode: 'read' as const },
+    { name: 'start_process', mode: 'read' as const },
     { name: 'deploy', mode: 'read' as const, commands: ['step'] },
   ])('$name is refused if it can reach the ledger, unless the host accepts that by name', async (spec) => {
     const { root, close } = await setOwnFilesStage(door, 'outside');

@@ -10,6 +10,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolMode } from '../../tool/mode.ts';
+import { splitNameWords } from '../../tool/name-words.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { climbs, foldParts, type PathSpelling } from '../sandbox/path-spelling.ts';
@@ -202,8 +203,15 @@ function judgePlace(
     for (const own of placed) {
       const relation = relatePath(named, own);
       // Every machine has these below its root. If nothing else is protected, the rules decide about the root.
-      const isEverywhere = own.file.kind === 'runtime_package' || own.file.kind === 'credentials';
-      if (relation?.type === 'contains' && spelled === '/' && isEverywhere) continue;
+      const { kind } = own.file;
+      if (relation?.type === 'contains' && spelled === '/' && kind === 'runtime_package') continue;
+      // A folder above credentials counts only if there are any.
+      if (
+        relation?.type === 'contains' &&
+        kind === 'credentials' &&
+        (spelled === '/' || world.inodesOf(own.file).length === 0)
+      )
+        continue;
       if (relation !== undefined && isRefused(relation, own.file, naming))
         return { type: relation.type, file: own.file, named: spelled };
     }
@@ -245,11 +253,11 @@ function isRefused(relation: Relation, file: OwnFile, { use, isTarget }: Naming)
 /** How a tool treats files that it names outside of commands: by its mode, else it may write. */
 function useOfTool({ mode, toolName }: JudgedCall): FileUse {
   if (mode === 'destructive') return 'changes';
+  const [first = '', ...rest] = splitNameWords(toolName.replace(/^.*__/s, ''));
   const isLister =
-    /(?:^|[\W_]|[a-z](?=[A-Z]))(?:list|ls|dir|glob|tree|stat|exists)(?:$|[\W_]|(?<=[a-z])(?=[A-Z]))/i.test(
-      toolName,
-    );
-  if (isLister && mode !== 'local') return 'lists';
+    /^(?:list|ls|glob|tree|stat|exists)$/.test(first) &&
+    !rest.some((word) => /^(?:and|read|copy|move|zip|upload|backup|delete|export|archive)$/.test(word));
+  if (isLister && mode === 'read') return 'lists';
   return mode === 'read' ? 'reads' : 'writes';
 }
 

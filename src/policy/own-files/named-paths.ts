@@ -143,7 +143,7 @@ class Finding {
       return;
     }
     for (const [key, inner] of Object.entries(value)) {
-      if (pathLike.test(key)) this.#add(key, this.#plain());
+      if (pathLike.test(key) || this.#holdsOwnName(key)) this.#add(key, this.#plain());
       const own = argumentRoleOf(key);
       rest.push({ value: inner, key, role: own === 'other' ? inherited(role) : own, depth });
     }
@@ -171,9 +171,16 @@ class Finding {
       case 'url':
         return this.#add(text, this.#plain());
       case 'prose':
-        if (text.length <= longestPath && !/\s/.test(text.trim()) && pathLike.test(text))
+        if (
+          text.length <= longestPath &&
+          pathLike.test(text) &&
+          (!/\s/.test(text.trim()) || /^\s*[/~.]/.test(text))
+        )
           this.#add(text.trim(), { ...this.#plain(), isTarget: false });
         return;
+      case 'data':
+        return;
+      case 'patch':
       case 'other':
         return yield* this.#readValue(text, depth, rest);
     }
@@ -225,7 +232,9 @@ class Finding {
     }
   }
 
-  #add(text: string, how: PathUse): void {
+  #add(given: string, how: PathUse): void {
+    // Dots and slashes that mean nothing make a path longer than it is.
+    const text = given.length > 1_024 ? given.replace(/\/(?:\.?\/)+/g, '/').replace(/^(?:\.\/)+/, '') : given;
     const key = `${how.use} ${how.isTarget} ${how.inCommand} `;
     if (
       text === '' ||
@@ -236,6 +245,10 @@ class Finding {
       return;
     this.#read.add(key + text);
     this.#count++;
+    // `file=/x`, `@/x`, `https://host/?path=/x`: a path may start inside of a text.
+    if (this.#holdsOwnName(text))
+      for (const inner of [...pathsInWord(text), ...suffixesOf(text)])
+        if (inner !== text) this.#add(inner, how);
     const expanded = expandKnown(text);
     // Outside of commands, quotes and nothing but marks are data: JSON, a template.
     if (hasMarks(expanded) && (how.inCommand || /^[^"'<>\s]*\w[^"'<>\s]*$/.test(withoutMarks(expanded))))
@@ -294,13 +307,19 @@ const quote = (word: string): string => `'${word.replaceAll("'", `'"'"'`)}'`;
 function pathsInWord(word: string): readonly string[] {
   if (word === '' || word.length > longestPath) return [];
   const pieces = word.split(/[=:,@]/);
-  const glued = /^-\w(.+)$/s.exec(word)?.[1];
+  // `-fx`, `-vfx`: the value may start after several letters.
+  const bundle = /^-[a-zA-Z]{1,6}/.exec(word)?.[0] ?? '';
+  const glued = Array.from({ length: Math.max(0, bundle.length - 1) }, (_, index) => word.slice(index + 2));
   return [
     word,
     ...(pieces.length > 1 ? pieces.filter((piece) => piece !== '') : []),
-    ...(glued === undefined ? [] : [glued]),
+    ...glued.filter((piece) => piece !== ''),
   ];
 }
+
+/** The texts that start at a slash. */
+const suffixesOf = (text: string): readonly string[] =>
+  [...text.matchAll(/\//g)].slice(0, 64).map(({ index }) => text.slice(index));
 
 /** An opaque command may write what it names. A few remove or move it, folders included. */
 const useOfOpaque = (words: readonly string[]): FileUse =>

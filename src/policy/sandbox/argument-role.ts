@@ -13,6 +13,10 @@ export type ArgumentRole =
   | 'url'
   /** Text for people or for a file. It names a resource only if it is exactly one absolute path or URL. */
   | 'prose'
+  /** A patch: only the files that it names count. */
+  | 'patch'
+  /** Text of a file that is searched for or written. It names nothing. */
+  | 'data'
   | 'other';
 
 const roles: readonly (readonly [ArgumentRole, string])[] = [
@@ -25,6 +29,9 @@ const roles: readonly (readonly [ArgumentRole, string])[] = [
   ['path', 'source sources destination destinations src dest dst glob globs include'],
   ['command', 'command commands cmd cmds commandline script scripts shell bash run exec'],
   ['command', 'program executable exe binary interpreter'],
+  ['path', 'includes mask filepattern filepatterns filemask namepattern filenamepattern'],
+  ['patch', 'patch diff'],
+  ['data', 'oldstring newstring oldstr newstr oldtext newtext'],
   ['words', 'args argv arguments flags'],
   [
     'url',
@@ -34,7 +41,7 @@ const roles: readonly (readonly [ArgumentRole, string])[] = [
   [
     'prose',
     'content contents text texts body message messages description title subject comment comments summary note notes ' +
-      'reason explanation thought oldstring newstring oldstr newstr filetext inserttext oldtext newtext prompt ' +
+      'reason explanation thought filetext inserttext prompt ' +
       'markdown html',
   ],
 ];

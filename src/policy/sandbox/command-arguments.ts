@@ -24,8 +24,12 @@ export const unreadableText: CommandText = { commands: [], readable: false };
 const mostWords = 2000;
 const deepest = 4;
 
-/** Reads the members of one object together. `inCommand`: the object itself is the value of a command argument. */
-export function readCommandArguments(input: JsonObject, inCommand: boolean): CommandArguments {
+/** Reads the members of one object together. `inCommand`: the object itself is the value of a command argument. `inShell`: the tool runs commands. */
+export function readCommandArguments(
+  input: JsonObject,
+  inCommand: boolean,
+  inShell: boolean,
+): CommandArguments {
   const entries = Object.entries(input);
   const used = new Set<string>();
   const commands: (string | readonly string[])[] = [];
@@ -43,7 +47,7 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
     else continue;
     used.add(key);
   }
-  if (isEditorVerb(commands, entries)) return { texts: [], used };
+  if (!inShell && isEditorVerb(commands, entries)) return { texts: [], used };
   if (commands.length === 0) {
     // Words of a command whose program is elsewhere.
     const hasWords = entries.some(([key, value]) => argumentRoleOf(key) === 'words' && isTextOrList(value));
@@ -71,9 +75,9 @@ export function readCommandArguments(input: JsonObject, inCommand: boolean): Com
 export function readCommand(command: string | readonly string[]): readonly CommandText[] {
   if (typeof command === 'string') return [readCommandText(command)];
   const joined = readCommandText(command.join(' '));
-  return command.some((word) => /[\s'"\\]/.test(word)) || !joined.readable
-    ? [toCommandText(command), joined]
-    : [joined];
+  const words = joined.commands.flatMap((each) => each.words.map(({ text }) => text));
+  const isSame = joined.readable && joined.commands.length === 1 && words.join('\0') === command.join('\0');
+  return isSame ? [joined] : [toCommandText(command), joined];
 }
 
 function joinWords(command: string | readonly string[], siblings: readonly string[]): readonly CommandText[] {

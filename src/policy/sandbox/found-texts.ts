@@ -50,26 +50,24 @@ export function toFoundTexts(
     ],
     commands: [...new Set(commands.flatMap(({ runs }) => runs.flatMap((run) => runTexts(run))))],
     urls: [...urls],
-    incomplete: findIncomplete(commands, hosts, call.confined === true),
+    incomplete: findIncomplete(commands, hosts),
   };
 }
 
 /**
  * A command that cannot be read may run any program, on any file, and connect to any host. A text that only looks like
- * a command may be prose, and an unknown scheme may have no host: these do not count. In the sandboxed executor the
- * kernel keeps files and hosts away.
+ * a command may be prose, and an unknown scheme may have no host: these do not count.
  */
 function findIncomplete(
   commands: FoundResources['commands'],
   hosts: FoundResources['hosts'],
-  confined: boolean,
 ): ReadonlySet<FoundKind> {
   // A text inside of an opaque command may be one too: `bash -c "rm $X"`.
   const hidesText = ({ words, plain }: CommandRun): boolean =>
     plain === undefined &&
     words.some((word) => /[\s;|&<>()`$]/.test(word) && !readCommandText(word).readable);
   if (commands.some(({ guessed, readable, runs }) => !guessed && (!readable || runs.some(hidesText))))
-    return new Set<FoundKind>(confined ? ['commands'] : ['commands', 'paths', 'hosts']);
+    return new Set<FoundKind>(['commands', 'paths', 'hosts']);
   const hasUnclearHost = hosts.some(
     ({ name, unknownScheme }) => name === undefined && unknownScheme !== true,
   );

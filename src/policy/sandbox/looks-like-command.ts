@@ -58,12 +58,21 @@ export const areWordsOfCommand = (words: readonly string[]): boolean =>
   words.length > 1 && !/\s/.test(words[0] ?? '') && looksLikeCommand(words.join(' '));
 
 /**
- * `bash`, `run_shell_command`, `terminal`: the input of such a tool is a command, whatever its arguments are called.
+ * `bash`, `run_shell_command`, `docker_exec`, `start_process`: the input of such a tool is a command, whatever its
+ * arguments are called. `execute_payment` is not such a tool.
  */
-export const runsCommandsByName = (toolName: string): boolean =>
-  splitNameWords(toolName).some((word) =>
-    /^(?:bash|sh|zsh|shell|exec|execute|terminal|console|cmd|command|powershell|pwsh|tty)$/.test(word),
+export function runsCommandsByName(toolName: string): boolean {
+  const words = splitNameWords(toolName);
+  if (words.some((word) => shellWords.test(word))) return true;
+  return (
+    words.some((word) => /^(?:run|execute|start|invoke|local)$/.test(word)) &&
+    words.some((word) => runObjects.test(word))
   );
+}
+
+const shellWords =
+  /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess|exec|spawn|repl|eval|ssh|tmux|interpreter|python|runbash|localshell)$/;
+const runObjects = /^(?:commands?|script|process|code|node|javascript|perl|ruby)$/;
 
 function programOf(word: string): string | undefined {
   const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();

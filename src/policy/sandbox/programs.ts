@@ -75,13 +75,16 @@ function readRow(row: Row, words: readonly string[]): PlainCommand | undefined {
     else if (!optionsOver && /^[-+]./.test(word)) {
       if (row.options !== undefined && !row.options.test(word)) return undefined;
       options.push(word);
-      if (row.dataOptions?.test(word) === true) next = word.includes('=') ? 'any' : 'data';
-      else if (row.valueOptions?.test(word) === true) next = 'value';
+      const isDash = word.startsWith('-');
+      if (isDash && row.dataOptions?.test(word) === true) next = word.includes('=') ? 'any' : 'data';
+      else if (isDash && row.valueOptions?.test(word) === true) next = 'value';
       else if (row.data !== 'all') named.push(word);
     } else operands.push(word);
   }
   const hasPattern = options.some((option) => row.patternOptions?.test(option) === true);
   const skipped = row.data === 'all' ? operands.length : row.data === 'first' && !hasPattern ? 1 : 0;
+  // Without an operand, programs that connect take hosts from their input.
+  if (row.hosts === true && operands.length === 0) return undefined;
   if (row.accepts?.(options, operands) === false) return undefined;
   return {
     use: typeof row.use === 'function' ? row.use(options, operands) : row.use,
@@ -117,12 +120,12 @@ const grep: Row = {
   use: 'reads',
   // `-f` takes patterns from a file.
   options: options(
-    String.raw`-[abcEFGhHiIlLnoPqrRsvwxyzZ]*(?:[ABCm]\d*|e)?|-\d+|--(?:include|exclude|exclude-dir|colou?r|max-count|context|after-context|before-context|regexp)(?:=.*)?|` +
+    String.raw`-[abcEFGhHiIlLnoPqrsvwxyzZ]*(?:[ABCm]\d*|e)?|-\d+|--(?:include|exclude|exclude-dir|colou?r|max-count|context|after-context|before-context|regexp)(?:=.*)?|` +
       '--(?:line-number|ignore-case|recursive|files-with-matches|files-without-match|count|word-regexp|invert-match|' +
       'only-matching|extended-regexp|fixed-strings|perl-regexp|no-messages|quiet|with-filename|no-filename)',
   ),
   dataOptions:
-    /^-[cEFhHilLnoPqrRsvwx]*[ABCm]$|^--(?:include|exclude|exclude-dir|max-count|context|after-context|before-context)(?:=|$)/,
+    /^-[cEFhHilLnoPqrsvwx]*[ABCme]$|^--regexp(?:=|$)|^--(?:include|exclude|exclude-dir|max-count|context|after-context|before-context)(?:=|$)/,
   data: 'first',
   patternOptions: /^-[a-zA-Z]*e|^--regexp/,
   actsHere: searchesHere,
@@ -135,7 +138,7 @@ const gitOptions = [
   /--(?:abbrev-ref|show-current|show-toplevel|is-inside-work-tree|verify|list|remotes|merged|no-merged|contains)/,
   /--(?:others|modified|deleted|exclude-standard|word-diff|ignore-all-space|ignore-space-change|minimal|check)/,
   /--(?:exit-code|tags|verbose|quiet)|--(?:author|since|until|before|after|grep|max-count)(?:=.*)?/,
-  /--(?:format|pretty)=(?!.*%G).*|--(?:date|diff-filter|unified|sort|abbrev|color|stat|decorate|porcelain)=.*/,
+  /--(?:format|pretty)=(?!.*%[-+ ]?G).*|--(?:date|diff-filter|unified|sort|abbrev|color|stat|decorate|porcelain)=.*/,
 ]
   .map(({ source }) => source)
   .join('|');
@@ -164,7 +167,7 @@ const onlyLists = (given: readonly string[], operands: readonly string[]): boole
 
 const programs: Readonly<Record<string, Row>> = {
   ...rows(
-    'ls dir stat df pwd cd basename dirname realpath readlink which true false uname whoami id uptime free',
+    'ls dir stat df pwd basename dirname realpath readlink which true false uname whoami id uptime free',
     {
       use: 'lists',
     },
@@ -179,7 +182,7 @@ const programs: Readonly<Record<string, Row>> = {
   date: {
     use: 'lists',
     options: options(String.raw`\+.*|-[uRI]|-d|--utc|--iso-8601(?:=\w+)?`),
-    dataOptions: /^-d$|^\+/,
+    dataOptions: /^-d$/,
     accepts: takesNothing,
   },
   hostname: { use: 'lists', options: options('-[fsdiI]'), accepts: takesNothing },
@@ -191,12 +194,13 @@ const programs: Readonly<Record<string, Row>> = {
     data: 'all',
     accepts: (_, [format = '']) => /^(?:[^%\\]|%%|%-?\d*[sd]|\\[nt])*$/.test(format),
   },
-  ...rows('cat nl tac rev cmp comm od hexdump fold column', { use: 'reads' }),
-  // `-l` runs `pr`.
+  ...rows('cat nl tac rev cmp comm od fold column', { use: 'reads' }),
+  hexdump: { use: 'reads', options: options(String.raw`-[bcCdovx]+|-[ns]\d*`), dataOptions: /^-[ns]$/ },
+  // `-l` runs `pr`, and `-r` follows links.
   diff: {
     use: 'reads',
     options: options(
-      String.raw`-[abBcdeEiNnpqrstTuvwyZ]+\d*|-[CU]\d*|--(?:unified|brief|recursive|side-by-side)(?:=\d+)?`,
+      String.raw`-[abBcdeEiNnpqstTuvwyZ]+\d*|-[CU]\d*|--(?:unified|brief|side-by-side)(?:=\d+)?`,
     ),
     dataOptions: /^-[CU]$/,
   },
@@ -228,12 +232,12 @@ const programs: Readonly<Record<string, Row>> = {
     use: 'reads',
     // `-z` and `--pre` run programs, `-f` takes patterns from a file.
     options: options(
-      String.raw`-[aFHiIlLnNoPqsSuUvwxc]*(?:[ABCm]\d*|[egtT])?|--(?:type|type-not|glob|max-count|context|max-depth|sort|color|regexp)(?:=.*)?|` +
+      String.raw`-[aFHiIlnNoPqsSuUvwxc]*(?:[ABCm]\d*|[egtT])?|--(?:type|type-not|glob|max-count|context|max-depth|sort|color|regexp)(?:=.*)?|` +
         '--(?:files|files-with-matches|line-number|ignore-case|hidden|no-ignore|word-regexp|count|json|multiline|' +
         'only-matching|fixed-strings|no-heading|stats|vimgrep|smart-case)',
     ),
     dataOptions:
-      /^-[aFHiInNoPsSUvw]*[gtTABCm]$|^--(?:type|type-not|glob|max-count|context|max-depth|sort|color)$/,
+      /^-[aFHiIlnNoPqsSuUvwxc]*[egtTABCm]$|^--(?:regexp|type|type-not|glob|max-count|context|max-depth|sort|color)$/,
     data: 'first',
     patternOptions: /^-[a-zA-Z]*e|^--(?:regexp|files$)/,
     actsHere: (given, operands) => operands.length <= (given.includes('--files') ? 0 : 1),
@@ -242,7 +246,7 @@ const programs: Readonly<Record<string, Row>> = {
     use: 'lists',
     options: options(
       '-(?:name|iname|path|ipath|wholename|regex|iregex|type|maxdepth|mindepth|mtime|mmin|atime|ctime|newer|size|empty|' +
-        'print|print0|prune|not|o|a|or|and|user|group|perm|links|L|H|P|xdev|mount|depth|true|false|readable|writable|executable)',
+        'print|print0|prune|not|o|a|or|and|user|group|perm|links|P|xdev|mount|depth|true|false|readable|writable|executable)',
     ),
     dataOptions:
       /^-(?:i?name|i?path|wholename|i?regex|type|m..depth|[mac]time|mmin|size|user|group|perm|links)$/,
@@ -256,8 +260,19 @@ const programs: Readonly<Record<string, Row>> = {
     data: 'first',
     accepts: (_, [script = '']) => isPlainSed(script),
   },
-  ...rows('mkdir touch cp ln tee', { use: 'writes' }),
-  ...rows('rm mv chmod truncate unlink', { use: 'changes' }),
+  // Some shells replace a part of the current directory if there are two operands.
+  cd: { use: 'lists', options: options('-[LP]+'), accepts: (_, operands) => operands.length <= 1 },
+  mkdir: { use: 'writes', options: options('-[pv]+|-m|--parents'), dataOptions: /^-m$/ },
+  touch: { use: 'writes', options: options('-[acm]+') },
+  tee: { use: 'writes', options: options('-[ai]+|--append') },
+  cp: { use: 'writes', options: options('-[aRrpvfnu]+|--(?:recursive|archive|verbose|force|no-clobber)') },
+  // Without `-s`: the target of a symbolic link starts at the folder of the link.
+  ln: { use: 'writes', options: options('-[fnv]+') },
+  rm: { use: 'changes', options: options('-[rRfdvI]+|--(?:recursive|force|verbose)') },
+  mv: { use: 'changes', options: options('-[fnvu]+|--(?:force|no-clobber|verbose)') },
+  chmod: { use: 'changes', options: options('-[Rvcf]+|--recursive') },
+  truncate: { use: 'changes', options: options(String.raw`-s|-s\d+|-c|--size=\d+`), dataOptions: /^-s$/ },
+  unlink: { use: 'changes', options: options('-') },
   rmdir: { use: 'changes', options: options('-v|--verbose') },
   curl: {
     use: 'writes',
@@ -337,7 +352,7 @@ const interpreters: ReadonlySet<string> = new Set(
   split(
     'sh bash dash zsh ksh mksh ash rbash csh tcsh yash fish pwsh powershell cmd busybox toybox perl python pypy ipython ' +
       'ruby irb php node nodejs deno bun tsx ts-node lua luajit r rscript julia groovy scala swift osascript tclsh wish ' +
-      'expect gdb lldb sqlite psql mysql mongosh redis-cli ed ex ssh nc ncat netcat socat telnet su xargs parallel at batch ' +
+      'expect gdb lldb sqlite psql mysql mongosh redis-cli ed ex ssh nc ncat netcat socat telnet ftp sftp nslookup su xargs parallel at batch ' +
       'ghci iex erl elixir jshell kotlin m4 dc bc gnuplot octave maxima sage racket guile sbcl clisp scheme mono wine dotnet',
   ),
 );

@@ -108,6 +108,12 @@ export class ResourceReader {
   readValue(text: string): void {
     const trimmed = text.trim();
     if (this.#readMailboxes(trimmed)) return;
+    // Comments, groups and blanks of mail addresses: `eve@example.org (boss)`, `eve @example.org`.
+    if (/\s|;/.test(trimmed))
+      for (const [, host = ''] of trimmed.matchAll(
+        /(?<=[\p{L}\p{N}"')\]_.+-]\s*)@\s*([\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+)/gu,
+      ))
+        this.#addHost(readHostName(host));
     if (trimmed.includes('\0') && /[/\\]/.test(trimmed)) this.hasUnreadablePath = true;
     if (/\s/.test(trimmed) && !isListOfHosts(trimmed)) return this.#readTokens(trimmed, 0);
     for (const token of trimmed.split(/\s+/)) this.#readToken(token, 0, 'value');
@@ -201,6 +207,10 @@ export class ResourceReader {
     const value =
       /^--?[\w-]+[=:](.*)$/s.exec(token)?.[1] ?? (token.startsWith('--') ? undefined : token.slice(2));
     if (value !== undefined && value !== '') this.#readToken(value, round + 1, how);
+    // `-vt.git`: the value may start after several letters.
+    const bundle = /^-[a-zA-Z]{2,6}(?=[^a-zA-Z=]|[a-zA-Z]+[./])/.exec(token)?.[0] ?? '';
+    for (let at = 3; at <= Math.max(bundle.length, bundle === '' ? 0 : 6) && at < token.length; at++)
+      this.#readToken(token.slice(at), round + 1, how);
     const attached = /^-[\w-]*?(?=[/~]|\.\.)/.exec(token)?.[0];
     if (attached !== undefined) this.#readToken(token.slice(attached.length), round + 1, 'text');
   }

@@ -10,7 +10,7 @@ export const longestPath = 4096;
 
 /** The scheme, if the text has one: a word of two or more letters before a colon that no port follows. */
 export function schemeOf(text: string): string | undefined {
-  const found = /^([a-z][a-z0-9+.-]+):(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1]?.toLowerCase();
+  const found = /^([a-z][a-z0-9+.-]+):(?=\S)(?!\d{1,5}(?:[/?#]|$))/i.exec(text)?.[1]?.toLowerCase();
   if (found === undefined) return undefined;
   const isUrl =
     text.startsWith('//', found.length + 1) ||
@@ -34,7 +34,7 @@ export const isNetworkScheme = (scheme: string): boolean => networkSchemes.has(s
 
 /** For a text that is a path: any word before a colon, unless a line number or a time follows. */
 export const anySchemeOf = (text: string): string | undefined =>
-  /^\s*([a-z][a-z0-9+.-]+):(?!\d+(?:[:.,-]\d+)*$)./is.exec(text)?.[1]?.toLowerCase();
+  /^\s*([a-z][a-z0-9+.-]+):(?!\d+(?:[:.,-]\d+)*$)\S/is.exec(text)?.[1]?.toLowerCase();
 
 /** The start of a URL inside a word, such as `--url=https://…`. */
 export function startOfUrl(text: string): number | undefined {

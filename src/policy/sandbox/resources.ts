@@ -51,9 +51,11 @@ class Finding {
   /** Targets of `cd`, in the order of the commands. */
   readonly #changes: string[][] = [];
   readonly #directories: string[] = [];
+  #inShell = false;
 
   /** `runsCommands`: if no argument is named as a command, each text of the call is one. */
   guess(input: JsonObject, runsCommands: boolean): void {
+    this.#inShell = runsCommands;
     const isNamed = Object.keys(input).some((key) => argumentRoleOf(key) === 'command');
     const rest: Item[] = [
       { value: input, role: runsCommands && !isNamed ? 'command' : 'other', textDepth: 0 },
@@ -84,9 +86,15 @@ class Finding {
     const declared = toBases(this.#directories, worldBase, world);
     const starts = declared.length > 0 ? declared : worldBase === undefined ? [] : [worldBase];
     const bases = [...starts, ...this.#placeChanges(starts, world)];
+    // In another folder git may find a repository whose settings the agent wrote, and which name programs to run.
+    const isElsewhere = worldBase !== undefined && bases.some((base) => keyOf(base) !== keyOf(worldBase));
     const commands = this.#lines.map((line) => ({
       ...line,
-      runs: line.runs.map((run) => ({ ...run, program: placeProgram(run.words[0] ?? '', bases, world) })),
+      runs: line.runs.map((run) => ({
+        ...run,
+        ...(isElsewhere && run.words[0] === 'git' && { plain: undefined }),
+        program: placeProgram(run.words[0] ?? '', bases, world),
+      })),
     }));
     const paths = [...placeResources(this.#reader, bases, world)];
     // A command acts on its working directory, whether it names it or not.
@@ -104,7 +112,7 @@ class Finding {
       for (const inner of list) rest.push({ ...item, value: inner });
       return;
     }
-    const together = readCommandArguments(value as JsonObject, item.role === 'command');
+    const together = readCommandArguments(value as JsonObject, item.role === 'command', this.#inShell);
     for (const text of together.texts) this.#addText(text);
     this.#joinMembers(Object.entries(value));
     for (const [key, inner] of Object.entries(value)) {
@@ -131,6 +139,9 @@ class Finding {
     if (texts.length < 2 || texts.length > mostParts) return;
     const named = texts.map(([key, text]) => ({ text, role: argumentRoleOf(key) }));
     const names = named.filter(({ role }) => role === 'other' || role === 'path');
+    // `{source: 'a.txt', to: 'link'}`: next to a path, a bare name may be one too.
+    if (named.some(({ role }) => role === 'directory' || role === 'path'))
+      for (const { text } of names) this.#reader.readPath(text, true);
     for (const { text: folder, role } of named) {
       if (role !== 'directory' && role !== 'path') continue;
       const below = names.map(({ text }) => text).filter((text) => text !== folder && !text.startsWith('/'));
@@ -170,8 +181,23 @@ class Finding {
         return this.#reader.readUrl(value);
       case 'prose':
         return this.#reader.readProse(value);
+      case 'patch':
+        return this.#readPatch(value);
+      case 'data':
+        return;
       case 'other':
         return this.#readValue(value, textDepth, rest);
+    }
+  }
+
+  /** The files that a patch names, in the forms of diff, git and `*** Update File:`. */
+  #readPatch(text: string): void {
+    const names =
+      /^(?:---|\+\+\+|rename (?:from|to)|copy (?:from|to)|\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|Index:)[ \t]+([^\t\r\n]+)/gm;
+    for (const [, name = ''] of text.matchAll(names)) {
+      if (name.trim() === '/dev/null') continue;
+      this.#reader.readPath(name, true);
+      this.#reader.readPath(name.replace(/^"?[ab]\//, ''), true);
     }
   }
 
@@ -204,7 +230,7 @@ class Finding {
   #readRun({ words, plain }: Omit<CommandRun, 'program'>, changes: string[]): void {
     const [program = '', ...rest] = words;
     for (const word of plain?.words ?? rest)
-      this.#reader.readWord(word, plain !== undefined && plain.hosts.length === 0);
+      if (word !== '/dev/null') this.#reader.readWord(word, plain !== undefined && plain.hosts.length === 0);
     for (const host of plain?.hosts ?? []) this.#reader.readUrl(host);
     if (program !== 'cd' && program !== 'pushd') return;
     const target = rest.find((word) => !/^(?:-[LPe@]+|--)$/.test(word));

@@ -110,6 +110,8 @@ describe('a path under within', () => {
     [{ file_path: `${project}/%61.txt` }],
     [{ file_path: encodeURIComponent(`${project}/a`) }],
     [{ path: `${project}/src`, url: '' }],
+    [{ file_path: `${project}/a`, old_string: '/api', new_string: '/api/v2' }],
+    [{ file_path: `${project}/a`, patch: '*** Update File: /home/user/project/a\n-/etc/x\n+/etc/y' }],
   ])('%j is inside', (input) => {
     expect(isOutside(within, input)).toBe(false);
   });
@@ -215,6 +217,13 @@ describe('a path under within', () => {
     [{ endpoint: 'jar:file:/etc/x!/y' }],
     [{ uri: 'odd:thing' }],
     [{ path: 'secret[[.s.]]' }],
+    [{ source: 'a.txt', to: 'secrets' }],
+    [{ path: 'a.txt', target: 'secrets' }],
+    [{ path: 'a.txt', output: 'secrets' }],
+    [{ path: '.', file_pattern: 'secret*' }],
+    [{ path: '.', includes: ['secret*'] }],
+    [{ path: '.', patch: '--- a/secrets/k\n+++ b/secrets/k\n@@ -1 +1 @@\n-a\n+b\n' }],
+    [{ path: '.', patch: '*** Begin Patch\n*** Update File: secrets/k\n-a\n+b\n*** End Patch' }],
     [{ path: 'secret[s]/k' }],
     [{ path: '+(secrets)' }],
   ])('that several members or another scheme of %j spell is outside', (input) => {
@@ -567,16 +576,39 @@ describe('a command', () => {
     'cat x | node20',
     'cat x | Bash',
     'cat x | bash.exe',
+    'date +%F --file=/etc/passwd',
+    'date +%F -f.env',
+    'rg -e -- --pre=./evil.sh .',
+    'rg --regexp -- --pre=./evil.sh .',
+    'git grep -e -- --open-files-in-pager=./evil.sh',
+    'grep -e -- -rf.env a.txt',
+    'cp -vt.git/hooks evil',
+    'ln -st.git a.txt',
+    'mv -vtsecret a.txt',
+    'hexdump -vf.env a',
+    'touch -crsecret x',
+    'cd project other && cat data.txt',
+    'grep -R TOP .',
+    'rg -L TOP .',
+    'diff -r . sub',
+    'find -L . -name x',
+    'git switch pr && cat notes.txt',
+    'ln -s ../../other ../l && cat ../l',
+    'mv node_modules/.bin/foo . && cat foo',
+    'cd sub && git status',
+    'git log --format=%+GG -1',
+    'echo evil.com | nslookup',
   ])('%s is not plain, so a rule without its exact words does not allow it', (command) => {
     const programs =
-      'find printf git diff strings md5sum curl rmdir hostname date sed base64 grep rg sort tree cat';
+      'find printf git diff strings md5sum curl rmdir hostname date sed base64 grep rg sort tree cat cp ln mv hexdump touch cd echo nslookup';
     const rule = {
       within: [project],
       chains: 'judge' as const,
       allowedCommands: [...programs.split(' '), 'python3.11', 'node20', 'Bash', 'bash.exe'],
     };
-    expect(isOutside(rule, { command, cwd: project })).toBe(true);
-    expect(isOutside({ ...rule, allowedCommands: undefined }, { command, cwd: project })).toBe(true);
+    const world = { workingDirectory: project };
+    expect(isOutside(rule, { command, cwd: project }, world)).toBe(true);
+    expect(isOutside({ ...rule, allowedCommands: undefined }, { command, cwd: project }, world)).toBe(true);
   });
 
   test('of git that connects is outside a rule about hosts, because only git knows the host', () => {
@@ -612,6 +644,16 @@ describe('a command', () => {
   test('keeps the files of its redirections when words in another argument are joined to it', () => {
     const input = { command: 'echo x > /etc/cron.d/x', args: ['a'] };
     expect(isOutside({ allowedCommands: ['echo'], within: [project], chains: 'judge' }, input)).toBe(true);
+  });
+
+  test('as a list with an empty word is read as it is, not only joined', () => {
+    for (const input of [
+      { command: ['grep', '', '/etc/passwd'] },
+      { command: 'grep', args: ['', '/etc/passwd'] },
+      { program: 'grep', argv: ['', '/etc/passwd'] },
+      { command: { program: 'grep', args: ['', '/etc/passwd'] } },
+    ])
+      expect(isOutside(commands, { ...input, cwd: project })).toBe(true);
   });
 
   test('without a program in the call is outside', () => {
@@ -797,6 +839,13 @@ describe('a host', () => {
     [{ to: 'good.com<x@evil.com>' }, true],
     [{ to: '"x" <"a@api.example.com"@evil.com>' }, true],
     [{ to: ['Bob <b@api.example.com>', 'Eve <e@evil.com>'] }, true],
+    [{ cc: 'evil@evil.com (boss)' }, true],
+    [{ cc: '(ok@api.example.com) evil@evil.com' }, true],
+    [{ cc: 'team: evil@evil.com;' }, true],
+    [{ cc: '"evil x"@evil.com' }, true],
+    [{ cc: 'evil @evil.com' }, true],
+    [{ cc: 'evil@ evil.com' }, true],
+    [{ cc: 'evil@evil.com boss@api.example.com x' }, true],
     [{ to: '"evil.com, eve@evil.com" <bob@api.example.com>' }, false],
     [{ to: 'Bob <b@api.example.com>; a@api.example.com' }, false],
   ])('of a mail address is parsed, not searched: %j', (more, outside) => {

@@ -68,8 +68,16 @@ function compileCommands({ allowedCommands, chains }: SandboxRule): (command: Fo
   const isAllowed = (run: CommandRun): boolean =>
     entries === undefined ? run.plain !== undefined : entries.some((allows) => allows(run));
   return ({ readable, chained, runs }) =>
-    readable && (!chained || chains === 'judge') && runs.length > 0 && runs.every(isAllowed);
+    readable &&
+    (!chained || chains === 'judge') &&
+    runs.length > 0 &&
+    runs.every(isAllowed) &&
+    // Later commands may follow a link that an earlier one makes, and that does not exist yet.
+    !runs.slice(0, -1).some(makesLinks);
 }
+
+const makesLinks = ({ words: [program = '', command] }: CommandRun): boolean =>
+  /^(?:ln|cp|mv)$/.test(program) || (program === 'git' && command === 'switch');
 
 /**
  * `git status` allows that command with further plain arguments. If the command is opaque, it allows exactly these

@@ -1,6 +1,6 @@
 /** Collects the runtime's own files and updates the check after a reload and after `protectFiles`. */
 import { checkKeys } from '../../base/check-keys.ts';
-import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
@@ -130,13 +130,13 @@ function packageFiles(): readonly OwnFile[] {
 }
 
 /**
- * The folders of the command line: credentials, sign-ins at MCP servers, records of installations. A missing folder
- * has nothing to read, but a call must not make one.
+ * The folders of the command line: credentials, sign-ins at MCP servers, records of installations. A call must neither
+ * read nor make them.
  */
 function credentialFiles(): readonly OwnFile[] {
   return [join(homedir(), '.quittance'), join(homedir(), '.config', 'quittance')].map((path) => ({
     ...readOnly(path, 'credentials'),
-    access: existsSync(path) ? 'sealed' : 'read_only',
+    access: 'sealed' as const,
   }));
 }
 
