@@ -173,6 +173,34 @@ describe('a shell that the host started', () => {
     expect(await host.run(approve)).toMatchObject({ code: 0, err: '' });
   });
 
+  test('cannot decide after it removed the mark of the host or left its process namespace', async () => {
+    const host = await startHost(ledger);
+    const token = makeFileToken(ledger, 'approver', 'Ada');
+    const approve = `env QUITTANCE_TOKEN=${token} ${words(...(await approveArguments()))}`;
+    const [name = ''] = readdirSync(`${ledger}.owners`).filter((each) => each.endsWith('.process'));
+    const path = join(`${ledger}.owners`, name);
+    const mark = readFileSync(path, 'utf8');
+    const refused = async (command: string, why: string): Promise<void> => {
+      const { out, err, code } = await host.run(command);
+      expect({ out, code, err: err.replaceAll(/\s+/g, ' ') }).toMatchObject({
+        out: '',
+        code: 1,
+        err: expect.stringContaining(why),
+      });
+      expect(await readHeld()).toMatchObject({ status: 'pending' });
+    };
+    await refused(`rm ${quote(path)}; ${approve}`, 'is missing or cannot be read');
+    writeFileSync(path, 'nothing\n');
+    await refused(approve, 'is missing or cannot be read');
+    // As the command sees it in another namespace: the id of the host means nothing there.
+    writeFileSync(path, mark.replace(/^\d+ \d+ pid:\[\d+\]/, '1 1 pid:[1]'));
+    await refused(approve, 'is in another process namespace');
+    writeFileSync(path, mark);
+    if ((await host.run('unshare --user --map-root-user --pid --fork --mount-proc true')).code === 0)
+      for (const proc of ['', '--mount-proc'])
+        await refused(`unshare --user --map-root-user --pid --fork ${proc} ${approve}`, 'process');
+  });
+
   test('that is detached is no longer below the host, and then needs a token', async () => {
     const host = await startHost(ledger);
     const token = makeFileToken(ledger, 'approver', 'Ada');
