@@ -59,7 +59,7 @@ describe.each(writers)('%s %s', (...command) => {
     expect(readdirSync(join(folder, 'folder'))).toEqual([]);
   });
 
-  it('never writes over a ledger, a file beside one or a file of Quittance, under any name', async () => {
+  it('never writes over a ledger, a file next to one or a file of Quittance, under any name', async () => {
     mkdirSync(join(folder, '.quittance'), { recursive: true });
     mkdirSync(join(folder, 'home', '.config', 'quittance'), { recursive: true });
     writeFileSync(join(folder, 'other.db'), 'SQLite format 3\0');

@@ -104,7 +104,7 @@ function systemHome(): string | undefined {
   }
 }
 
-/** Is it, or a folder above it, a database, or named as the files beside one: `ledger.db.key`, `ledger.db-wal`? */
+/** Is it, or a folder above it, a database, or named as the files next to one: `ledger.db.key`, `ledger.db-wal`? */
 function isPartOfLedger(target: string): boolean {
   for (let path = target; dirname(path) !== path; path = dirname(path)) {
     const name = basename(path);

@@ -11,8 +11,8 @@ export const defaultLedger = './.quittance/ledger.db';
 
 /**
  * The ledger to open: the option, else the environment variable, else the default path. With `make`, it need not
- * exist. Whether a database has one is known when it is opened. A file is named by its real path: owners and tokens are
- * next to the file itself, and a link that changes later leads nowhere else.
+ * exist. Whether a database has one is known when it is opened. A file is named by its real path. Owners
+ * and tokens are next to the file itself. A link that changes later leads nowhere else.
  */
 export function findLedger(
   typed: string | undefined,
@@ -49,8 +49,8 @@ function realPathOf(path: string): string {
 }
 
 /**
- * The ledgers of one run of a command. Each is found once: a command that checks the proof of one ledger and then opens
- * another, because a folder was changed in between, would decide without proof.
+ * The ledgers of one run of a command. Each is found once. If a folder changed between the proof and the effect, the
+ * command would decide about a ledger without proof.
  */
 export class FoundLedgers {
   readonly #urls = new Map<string, string>();

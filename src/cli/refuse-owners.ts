@@ -28,7 +28,7 @@ export async function refuseOwners(url: string | undefined): Promise<void> {
       exitCodes.bad,
     );
   const owners = await readOwnerProcesses(url);
-  // Where the system lists no processes, no owner has a mark and none can be found.
+  // If the system lists no processes, no owner has a mark and none can be found.
   if (owners.length === 0 || readOwnProcess() === undefined) return;
   const { ancestor, isComplete } = findAbove(owners.filter((owner) => owner !== undefined));
   if (ancestor === undefined) {

@@ -39,6 +39,8 @@ import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
 
+const secretFiles = ['sign-in-client-secret-file', 'token-file'];
+
 export const serveCommand: CliCommand = {
   name: 'serve',
   summary: 'Serve the ledger over HTTP: the console, and an API for programs',
@@ -88,8 +90,7 @@ export const serveCommand: CliCommand = {
     });
     // People and programs decide through a server, so a process that makes calls cannot start one.
     await refuseOwners(ledgerUrl);
-    const withProof = givenWithProof(given, serveSettings);
-    if (withProof.length > 0) await proveSettings(withProof, given, context, ledgerUrl);
+    await proveSettings(given, context, ledgerUrl);
     const noLogin = await whyNoLogin(given, context, ledgerUrl);
     const sealKeyFile = given.text('seal-key-file');
     const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
@@ -110,11 +111,7 @@ export const serveCommand: CliCommand = {
       const own = ['runtime', 'tools', 'notifications'].map((name) => given.text(name)).concat(configFile);
       runtime.protectFiles({
         readOnly: own.filter((path) => path !== undefined),
-        sealed: [
-          ...given.list('sign-in-client-secret-file'),
-          ...given.list('token-file'),
-          ...credentialFiles(context.env),
-        ],
+        sealed: [...secretFiles.flatMap((name) => given.list(name)), ...credentialFiles(context.env)],
       });
       closing.push(() => runtime.close());
       // Loaded first: no call may arrive between the start of the server and that of the notifications.
@@ -152,12 +149,9 @@ export const serveCommand: CliCommand = {
 };
 
 /** Sign-in gives rights and retention removes evidence: to be able to start the server is not enough for them. */
-async function proveSettings(
-  names: readonly string[],
-  given: Given,
-  context: Context,
-  ledgerUrl: string,
-): Promise<void> {
+async function proveSettings(given: Given, context: Context, ledgerUrl: string): Promise<void> {
+  const names = givenWithProof(given, serveSettings);
+  if (names.length === 0) return;
   await requireDecider(given, context, {
     role: 'admin',
     byDefault: context.userName,
