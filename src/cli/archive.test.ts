@@ -105,5 +105,6 @@ test('a removal needs a name and a reason, and an archive needs a choice and a n
   expect((await inFolder(...base, '--out', 'x.jsonl')).code).toBe(2);
   expect((await inFolder(...base, '--before', '1d', '--out', '-')).code).toBe(2);
   expect(existsSync(join(folder, 'x.jsonl'))).toBe(false);
-  expect((await inFolder(...base, '--before', '1d', '--out', 'asked.db')).err).toContain('already exists');
+  writeFileSync(join(folder, 'old.jsonl'), '');
+  expect((await inFolder(...base, '--before', '1d', '--out', 'old.jsonl')).err).toContain('already exists');
 });

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -48,6 +57,47 @@ describe.each(writers)('%s %s', (...command) => {
         err: expect.stringContaining('folder is a folder. Name a file.') as string,
       });
     expect(readdirSync(join(folder, 'folder'))).toEqual([]);
+  });
+
+  it('never writes over a ledger, a file next to one or a file of Quittance, under any name', async () => {
+    mkdirSync(join(folder, '.quittance'), { recursive: true });
+    mkdirSync(join(folder, 'home', '.config', 'quittance'), { recursive: true });
+    writeFileSync(join(folder, 'other.db'), 'SQLite format 3\0');
+    const [key, soft, hard] = ['ledger.db.key', 'soft', 'hard'].map((name) => join(folder, name));
+    rmSync(soft ?? '', { force: true });
+    rmSync(hard ?? '', { force: true });
+    symlinkSync(key ?? '', soft ?? '');
+    linkSync(key ?? '', hard ?? '');
+    const dangling = join(folder, 'dangling');
+    rmSync(dangling, { force: true });
+    symlinkSync('ledger.db.tokens', dangling);
+    const before = readFileSync(key ?? '');
+    for (const target of [
+      'ledger.db',
+      'ledger.db.key',
+      './folder/../ledger.db.key',
+      'ledger.db.tokens',
+      'soft',
+      'hard',
+      'dangling',
+      'other.db',
+      'other.db.key',
+      '.quittance/seal.key',
+      'home/.config/quittance/credentials.json',
+    ]) {
+      const force = command.includes('--write-anchor') ? [] : ['--force'];
+      const ran = await runProgramHere([...command, target, ...force, '--ledger', 'ledger.db'], {
+        cwd: folder,
+        env: { HOME: join(folder, 'home') },
+      });
+      expect({ target, ...ran }).toMatchObject({
+        target,
+        code: 1,
+        err: expect.stringContaining('No command writes its output there') as string,
+      });
+    }
+    expect(readFileSync(key ?? '')).toEqual(before);
+    rmSync(hard ?? '');
   });
 
   it('says that a file is part of the path of its target', async () => {

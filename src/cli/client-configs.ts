@@ -9,8 +9,11 @@ import type { ConfigDocument, ConfigTable } from '../mcp/config/config-document.
 import { readConfigDocument } from '../mcp/config/config-document.ts';
 import type { Rewrite } from '../mcp/config/rewrite-config.ts';
 import { hasServers } from '../mcp/config/server-table.ts';
+import { readWrapWords } from '../mcp/config/wrap-arguments.ts';
 import type { Context, Given, Options } from './command.ts';
-
+import { findLedger } from './find-ledger.ts';
+import type { Proof } from './proof.ts';
+import { requireProof } from './proof.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { safeJson, terminalText } from './terminal-text.ts';
@@ -70,12 +73,14 @@ export type ApplyOptions = {
   readonly context: Context;
   /** Makes the change and returns the path of the copy. */
   readonly write: (document: ConfigDocument, rewrite: Rewrite, context: Context) => string;
+  /** The change takes checks away, so it needs the proof of an admin of every ledger that the entries name. */
+  readonly proof?: { readonly line: string; readonly word: string; readonly side: 'from' | 'to' };
 };
 
 /** Shows the changes, asks, and makes them. */
 export async function applyRewrites(
   rewrites: readonly ConfigRewrite[],
-  { verb, given, context, write }: ApplyOptions,
+  { verb, given, context, write, proof }: ApplyOptions,
 ): Promise<ExitCode> {
   const { out, err, ask } = context;
   const isJson = given.has('json');
@@ -83,7 +88,11 @@ export async function applyRewrites(
     for (const { document, rewrite } of rewrites)
       for (const row of rewriteLines(document.file, rewrite, out)) await out.print(row);
   const todo = rewrites.filter(({ rewrite }) => rewrite.changed.length > 0);
-  const mayWrite = todo.length > 0 && (given.has('yes') || (await ask?.(`${verb}?`)) === true);
+  const mayWrite =
+    todo.length > 0 &&
+    (proof === undefined
+      ? given.has('yes') || (await ask?.(`${verb}?`)) === true
+      : await isProven(todo, verb, proof, given, context));
   for (const { document, rewrite } of rewrites) {
     const isChanged = mayWrite && rewrite.changed.length > 0;
     const copy = isChanged ? write(document, rewrite, context) : undefined;
@@ -106,6 +115,31 @@ export async function applyRewrites(
   }
   await err.say(ask === undefined ? 'Nothing was changed. To change it, add --yes.' : 'Nothing was changed.');
   return exitCodes.bad;
+}
+
+/** Without `--yes` and without a terminal, the command only shows the change. */
+async function isProven(
+  todo: readonly ConfigRewrite[],
+  verb: string,
+  { line, word, side }: NonNullable<ApplyOptions['proof']>,
+  given: Given,
+  context: Context,
+): Promise<boolean> {
+  if (!given.has('yes') && context.person === undefined) return false;
+  const ledgers = new Set(
+    todo.flatMap(({ rewrite }) =>
+      rewrite.changed.map((entry) => {
+        const { args } = entry[side];
+        const named = Array.isArray(args) ? readWrapWords(args)?.ledger : undefined;
+        return named === undefined ? context.ledgerUrl(given, 'make') : findLedger(named, undefined, true);
+      }),
+    ),
+  );
+  const needs = { role: 'admin', byDefault: context.userName, line } as const;
+  const proofs: Proof[] = [];
+  for (const ledgerUrl of ledgers) proofs.push(await requireProof(given, context, { ...needs, ledgerUrl }));
+  const decider = await proofs[0]?.confirm({ question: `${verb}?`, word, always: !given.has('yes') });
+  return decider !== undefined;
 }
 
 /** What would change, entry by entry. Values of variables and headers are hidden. */

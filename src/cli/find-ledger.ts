@@ -1,15 +1,18 @@
 /** Finds the ledger to open. A read never creates one. */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isQuittanceError } from '../base/error.ts';
 import type { LedgerAddress } from '../store/ledger-url.ts';
 import { parseLedgerUrl } from '../store/ledger-url.ts';
+import { exitCodes } from './exit-code.ts';
 import { UsageError } from './usage-error.ts';
 
 export const defaultLedger = './.quittance/ledger.db';
 
 /**
  * The ledger to open: the option, else the environment variable, else the default path. With `make`, it need not
- * exist. Whether a database has one is known when it is opened.
+ * exist. Whether a database has one is known when it is opened. A file is named by its real path. Owners
+ * and tokens are next to the file itself. A link that changes later leads nowhere else.
  */
 export function findLedger(
   typed: string | undefined,
@@ -23,7 +26,7 @@ export function findLedger(
   if (address.kind !== 'sqlite') return url;
   const { path } = address;
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined && mayMake) return url;
+  if (found === undefined && mayMake) return realPathOf(resolve(path));
   if (found === undefined)
     throw new UsageError(
       `There is no ledger at ${path}${sayWhy(typed, fromEnvironment)}. A program creates one with openLedger; quittance init writes such a program.`,
@@ -34,9 +37,56 @@ export function findLedger(
       `--ledger ${path.replace(/\/+$/, '')}/ledger.db`,
     ]);
   if (found.size === 0) throw new UsageError(`${path} is an empty file, not a ledger.`, name);
-  // Owners and tokens are next to the file itself, not next to a link to it.
-  return lstatSync(path).isSymbolicLink() ? realpathSync(path) : url;
+  return realpathSync(path);
 }
+
+/** The real path of a file that need not exist, nor its folder. */
+function realPathOf(path: string): string {
+  const folder = dirname(path);
+  if (folder === path) return path;
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return realpathSync(path);
+  return join(realPathOf(folder), basename(path));
+}
+
+/**
+ * The ledgers of one run of a command. Each is found once. If a folder changed between the proof and the effect, the
+ * command would decide about a ledger without proof.
+ */
+export class FoundLedgers {
+  readonly #urls = new Map<string, string>();
+  readonly #files = new Map<string, string | undefined>();
+
+  find(typed: string | undefined, fromEnvironment: string | undefined, mayMake: boolean): string {
+    const name = typed ?? (fromEnvironment || defaultLedger);
+    const known = this.#urls.get(name);
+    const url =
+      known === undefined || ledgerFile(known) === undefined
+        ? findLedger(typed, fromEnvironment, mayMake)
+        : findLedger(known, undefined, mayMake);
+    if (known !== undefined && known !== url) throw changed(known);
+    this.#urls.set(name, url);
+    this.check(url);
+    return url;
+  }
+
+  /** Throws if another file is in its place now. */
+  check(url: string): void {
+    const path = ledgerFile(url);
+    if (path === undefined) return;
+    const found = statSync(path, { throwIfNoEntry: false });
+    const file = found && `${found.dev} ${found.ino}`;
+    const before = this.#files.get(url);
+    if (before !== undefined && before !== file) throw changed(path);
+    this.#files.set(url, file);
+  }
+}
+
+const changed = (path: string): UsageError =>
+  new UsageError(
+    `Another file took the place of the ledger ${path} while this command ran. Nothing was done.`,
+    ['quittance doctor'],
+    exitCodes.bad,
+  );
 
 /** The file of a ledger; undefined if it is in a database. */
 export function ledgerFile(url: string): string | undefined {

@@ -315,11 +315,18 @@ describe('quittance grants', () => {
 describe('quittance handoff', () => {
   test('lists, claims and reports; shows the token and redacted values only on request', async () => {
     const path = join(folder, 'handoff.db');
-    const on = (...args: string[]): Promise<Ran> => runInProcess(args, { ledger: path });
+    const on = (...args: string[]): Promise<Ran> =>
+      runInProcess(args, { ledger: path, token: makeFileToken(path, 'operator') });
     const runtime = ['--runtime', join(root, 'test/worker-runtime.ts')];
     const boss = start('worker-runtime.ts', 'hand-over', path);
     await eventually(async () => expect((await on('handoff')).out).toContain('waiting'));
     const claim = ['handoff', 'claim', 'call_render', '--worker', 'farm-1'];
+    const unproven = await runInProcess([...claim, '--json', ...runtime], { ledger: path });
+    expect(unproven).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('There is no terminal and no token') as string,
+    });
     expect((await on(...claim)).err).toContain('only on request');
     expect((await on(...claim, '--json')).err).toContain('--runtime is missing');
     expect((await on(...claim, '--json', '--runtime', join(root, 'test/sources.ts'))).code).toBe(2);

@@ -13,7 +13,7 @@ import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { describeSystemError, isSystemError } from './system-error.ts';
-import { findLedger } from './find-ledger.ts';
+import { FoundLedgers } from './find-ledger.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from './program-help.ts';
 import { createProgress } from './progress.ts';
 import { terminalText } from './terminal-text.ts';
@@ -89,6 +89,7 @@ export async function runProgram({
 }: Surroundings): Promise<ExitCode> {
   const out = createTerminal(stdout, env, signal);
   const err = createTerminal(stderr, env, signal);
+  const ledgers = new FoundLedgers();
   const context: Context = {
     out,
     err,
@@ -103,7 +104,7 @@ export async function runProgram({
     },
     keyboard,
     ledgerUrl: (given, access) =>
-      findLedger(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
+      ledgers.find(given.text('ledger'), env['QUITTANCE_LEDGER'], access === 'make'),
     userName: env['USER'] || env['USERNAME'] || 'local',
     identity: readOsUser(),
     env,
@@ -111,8 +112,10 @@ export async function runProgram({
     startProgress: (label, total) => createProgress(label, total, stderr),
     async withLedger(given, work, access = 'look') {
       const readOnly = access === 'look';
-      const ledger = await openWithKey(context.ledgerUrl(given), { readOnly, migrate: false }, 'look');
+      const url = context.ledgerUrl(given);
+      const ledger = await openWithKey(url, { readOnly, migrate: false }, 'look');
       try {
+        ledgers.check(url);
         return await work(ledger, await readMeantOptions(ledger, given, context.signal));
       } finally {
         await ledger.close();

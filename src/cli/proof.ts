@@ -20,6 +20,7 @@ import { tokenActor } from '../http/token-actor.ts';
 import type { TokenRecord, Tokens } from '../http/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import { openWithKey } from '../store/open-ledger.ts';
 import type { Context, Given, Options } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { ledgerFile } from './find-ledger.ts';
@@ -209,7 +210,7 @@ async function findActor(secret: string, url: string, given: Given, context: Con
   const path = ledgerFile(url);
   const record =
     path === undefined
-      ? await context.withLedger(given, (ledger) => find(openTokenStore(ledger, undefined)))
+      ? await findInDatabase(url, find)
       : await find(new TokenFile(tokenFilePath(path), context.now));
   if (record !== undefined) return tokenActor(record, 'token', record.expiresAt);
   throw new UsageError(
@@ -217,6 +218,16 @@ async function findActor(secret: string, url: string, given: Given, context: Con
     ['quittance tokens', ...(context.person === undefined ? [] : ['unset QUITTANCE_TOKEN'])],
     exitCodes.bad,
   );
+}
+
+/** In the ledger of the decision, which need not be the one that the options name. */
+async function findInDatabase<Found>(url: string, find: (tokens: Tokens) => Promise<Found>): Promise<Found> {
+  const ledger = await openWithKey(url, { readOnly: true, migrate: false }, 'look');
+  try {
+    return await find(openTokenStore(ledger, undefined));
+  } finally {
+    await ledger.close();
+  }
 }
 
 function requireRole({ name, role }: Actor, needed: Role): void {

@@ -3,8 +3,13 @@
  * id, because the system uses ids again. Only processes above this one count, not this one.
  */
 import { statSync } from 'node:fs';
-import type { SystemProcess } from '../store/files/system-process.ts';
-import { readAncestors, showProcessMark } from '../store/files/system-process.ts';
+import type { ProcessMark, SystemProcess } from '../store/files/system-process.ts';
+import {
+  isSameProcess,
+  readAncestors,
+  readOwnNamespace,
+  readOwnProcess,
+} from '../store/files/system-process.ts';
 import { readOwnerProcesses } from '../store/owner-processes.ts';
 import { exitCodes } from './exit-code.ts';
 import { ledgerFile } from './find-ledger.ts';
@@ -22,8 +27,19 @@ export async function refuseOwners(url: string | undefined): Promise<void> {
       [],
       exitCodes.bad,
     );
-  const ancestor = await findOwnerAbove(url);
-  if (ancestor === undefined) return;
+  const owners = await readOwnerProcesses(url);
+  // If the system lists no processes, no owner has a mark and none can be found.
+  if (owners.length === 0 || readOwnProcess() === undefined) return;
+  const { ancestor, isComplete } = findAbove(owners.filter((owner) => owner !== undefined));
+  if (ancestor === undefined) {
+    const problem = whyUnknown(owners, isComplete);
+    if (problem === undefined) return;
+    throw new UsageError(
+      `${problem} So it is not known whether a process that makes calls started this command.`,
+      ['Run the command on the machine and in the container of that process, or use the console.'],
+      exitCodes.bad,
+    );
+  }
   throw new UsageError(
     `${describeProcess(ancestor)} started this command and has the ledger open to run calls. A process that makes calls cannot decide about them, also not through a program that it starts.`,
     ['Run the command in a terminal that this process did not start, or use the console.'],
@@ -31,10 +47,27 @@ export async function refuseOwners(url: string | undefined): Promise<void> {
   );
 }
 
-async function findOwnerAbove(url: string): Promise<SystemProcess | undefined> {
-  const owners = new Set((await readOwnerProcesses(url)).map(showProcessMark));
-  if (owners.size === 0) return undefined;
-  for (const ancestor of readAncestors()) if (owners.has(showProcessMark(ancestor))) return ancestor;
+type Above = { readonly ancestor: SystemProcess | undefined; readonly isComplete: boolean };
+
+function findAbove(owners: readonly ProcessMark[], tries = 10): Above {
+  const ancestors = readAncestors();
+  for (;;) {
+    const { done, value } = ancestors.next();
+    if (done === true)
+      // A process above may have ended meanwhile. Those below it then have another parent.
+      return value || tries === 1 ? { ancestor: undefined, isComplete: value } : findAbove(owners, tries - 1);
+    if (owners.some((owner) => isSameProcess(owner, value))) return { ancestor: value, isComplete: true };
+  }
+}
+
+/** Why an owner may be above although it was not found; undefined if it cannot be. */
+function whyUnknown(owners: readonly (ProcessMark | undefined)[], isComplete: boolean): string | undefined {
+  if (owners.includes(undefined))
+    return 'A process has the ledger open to run calls, and its process id next to the ledger is missing or cannot be read.';
+  if (!isComplete) return 'Not all processes that led to this command can be read.';
+  const own = readOwnNamespace();
+  if (owners.some((owner) => owner?.namespace !== undefined && owner.namespace !== own))
+    return 'A process that has the ledger open to run calls is in another process namespace, such as a container.';
   return undefined;
 }
 

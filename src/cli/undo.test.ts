@@ -5,16 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runProgramHere } from '../../test/run-program.ts';
+import { makeFileToken } from '../../test/make-token.ts';
+import { confirming, runProgramHere } from '../../test/run-program.ts';
 import { root } from '../../test/sources.ts';
 import createNotes from '../../test/undo-runtime.ts';
 import { openLedger } from '../store/open-ledger.ts';
+import { writeCredential } from './server/credentials.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-undo-'));
 const path = join(folder, 'ledger.db');
 const runtime = join(root, 'test/undo-runtime.ts');
-const undo = (...args: readonly string[]) =>
-  runProgramHere(['undo', ...args, '--ledger', path, '--runtime', runtime]);
+const line = (...args: readonly string[]) => ['undo', ...args, '--ledger', path, '--runtime', runtime];
+const undo = (...args: readonly string[]) => runProgramHere(line(...args));
 
 beforeAll(async () => {
   const ledger = await openLedger(path);
@@ -27,30 +29,48 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('quittance undo', () => {
-  test('needs a call, a person, a runtime, and a yes in advance without a terminal', async () => {
+  test('needs a call, a runtime, and a person at a terminal or the token of an operator', async () => {
     expect(await runProgramHere(['undo'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('Missing call'),
     });
     expect(await undo('c1', '--yes')).toMatchObject({ code: 2, err: expect.stringContaining('--by') });
-    expect(await undo('c1', '--by', 'Ada')).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
-    const without = await runProgramHere(['undo', 'c1', '--by', 'Ada', '--yes', '--ledger', path]);
+    expect(await undo('c1', '--by', 'Ada', '--yes')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('There is no terminal and no token'),
+    });
+    const viewer = { QUITTANCE_TOKEN: makeFileToken(path, 'viewer') };
+    expect(await runProgramHere(line('c1', '--yes'), { env: viewer })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('this needs operator'),
+    });
+    const refused = await runProgramHere(line('c1', '--by', 'Ada', '--yes'), {
+      readTyped: () => Promise.resolve('yes'),
+    });
+    expect(refused).toMatchObject({ code: 1, out: 'Nothing was undone.\n' });
+    const without = await runProgramHere(['undo', 'c1', '--by', 'Ada', '--ledger', path], {
+      readTyped: confirming,
+    });
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining('--runtime') });
   });
 
   test('undoes a call once, records the person and the optional reason, and then refuses', async () => {
-    const undone = await undo('c1', '--by', 'Ada', '--reason', 'Wrong note.', '--yes');
+    const undone = await runProgramHere(line('c1', '--by', 'Ada', '--reason', 'Wrong note.'), {
+      readTyped: confirming,
+    });
     expect(undone).toMatchObject({ code: 0, out: expect.stringContaining('succeeded.'), err: '' });
     const { out } = await runProgramHere(['show', 'c1', '--ledger', path, '--json']);
     expect(out).toContain('Wrong note.');
     expect(out).toContain('Ada');
-    const again = await undo('c1', '--by', 'Bob', '--yes');
+    const env = { QUITTANCE_TOKEN: makeFileToken(path, 'operator', 'Bob') };
+    const again = await runProgramHere(line('c1', '--by', 'Bob'), { env });
     expect(again).toMatchObject({
       code: 1,
       out: '',
       err: expect.stringMatching(/undone.*\n {2}try: quittance show/s),
     });
-    const json = await undo('c2', '--by', 'Ada', '--yes', '--json');
+    const json = await runProgramHere(line('c2', '--json'), { env });
     expect(JSON.parse(json.out)).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
@@ -81,6 +101,19 @@ describe('quittance undo', () => {
       ['POST', route, 'Bearer qt_x', { reason: 'Wrong.' }],
       ['POST', route, 'Bearer qt_x', { force: true }],
     ]);
+    // Every program of the user can read the stored sign-in.
+    const credentials = join(folder, 'credentials.json');
+    writeCredential({ QUITTANCE_CREDENTIALS: credentials }, { server: url, token: 'qt_stored' });
+    const stored = { env: { QUITTANCE_CREDENTIALS: credentials } };
+    for (const args of [
+      ['undo', 'c/1', '--session', 's 1', '--yes'],
+      ['run', 'add_note', '--session', 's 1', '--args', '{}'],
+    ])
+      expect({ args, ...(await runProgramHere([...args, '--server', url], stored)) }).toMatchObject({
+        code: 2,
+        err: expect.stringMatching(/stored\s+sign-in/),
+      });
+    expect(seen).toHaveLength(2);
     await new Promise((resolve) => server.close(resolve));
   });
 });

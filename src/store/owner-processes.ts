@@ -7,8 +7,11 @@ import { readLockProcesses } from './sqlite/owner-lock.ts';
 import type { ProcessMark } from './files/system-process.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 
-/** The processes of this machine that have the ledger open to run calls. Empty if there is no ledger yet. */
-export async function readOwnerProcesses(url: string): Promise<readonly ProcessMark[]> {
+/**
+ * The processes of this machine that have the ledger open to run calls. Empty if there is no ledger yet. Undefined for a
+ * process that left no mark of itself.
+ */
+export async function readOwnerProcesses(url: string): Promise<readonly (ProcessMark | undefined)[]> {
   const address = parseLedgerUrl(url);
   switch (address.kind) {
     case 'memory':

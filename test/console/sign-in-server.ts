@@ -14,6 +14,7 @@ import { launchBrowser } from '../browser.ts';
 import { findPort } from '../find-port.ts';
 import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { startCli } from '../run-cli.ts';
+import { makeFileToken } from '../make-token.ts';
 import type { TestProvider } from '../sign-in/test-provider.ts';
 import { startProvider } from '../sign-in/test-provider.ts';
 import { consoleFolderName } from './build.ts';
@@ -67,6 +68,7 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
   writeFileSync(runs, '');
   writeFileSync(join(folder, 'quittance.yaml'), JSON.stringify(configuration(provider, ledger, port)));
   const browser = await launchBrowser();
+  const token = makeFileToken(ledger);
   let server: ChildProcessWithoutNullStreams | undefined;
   const openBrowser = async (): Promise<Page> => {
     const context = await browser.newContext({ viewport: { width: 1_280, height: 900 } });
@@ -84,7 +86,11 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
   };
   const start = async (): Promise<void> => {
     server = startCli(['serve', '--config', join(folder, 'quittance.yaml'), '--json'], {
-      env: { QUITTANCE_SIGN_IN_CLIENT_SECRET: provider.clientSecret, QUITTANCE_TEST_FOLDER: folder },
+      env: {
+        QUITTANCE_SIGN_IN_CLIENT_SECRET: provider.clientSecret,
+        QUITTANCE_TEST_FOLDER: folder,
+        QUITTANCE_TOKEN: token,
+      },
     });
     await untilServing(server);
   };

@@ -33,7 +33,7 @@ function makeHome() {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
   const env = { HOME: home, XDG_CONFIG_HOME: '', QUITTANCE_LEDGER: join(home, '.quittance', 'ledger.db') };
-  const token = makeFileToken(env.QUITTANCE_LEDGER, 'approver', 'Ada');
+  const token = makeFileToken(env.QUITTANCE_LEDGER, 'admin', 'Ada');
   const run = async (...args: string[]) => {
     const ran = await runCli(args, { cwd: home, env: { ...env, QUITTANCE_TOKEN: token } });
     expect(ran.out + ran.err).not.toContain(secret);

@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -21,7 +22,7 @@ import { openLedger } from '../../src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { startHost } from './start-host.ts';
 import { makeFileToken } from '../make-token.ts';
-import { cliCommand, runCli } from '../run-cli.ts';
+import { cliCommand, runCli, startCli } from '../run-cli.ts';
 import { quoteWord as quote, sitAtTerminal } from '../sit-at-terminal.ts';
 import { root } from '../sources.ts';
 
@@ -172,6 +173,34 @@ describe('a shell that the host started', () => {
     expect(await host.run(approve)).toMatchObject({ code: 0, err: '' });
   });
 
+  test('cannot decide after it removed the mark of the host or left its process namespace', async () => {
+    const host = await startHost(ledger);
+    const token = makeFileToken(ledger, 'approver', 'Ada');
+    const approve = `env QUITTANCE_TOKEN=${token} ${words(...(await approveArguments()))}`;
+    const [name = ''] = readdirSync(`${ledger}.owners`).filter((each) => each.endsWith('.process'));
+    const path = join(`${ledger}.owners`, name);
+    const mark = readFileSync(path, 'utf8');
+    const refused = async (command: string, why: string): Promise<void> => {
+      const { out, err, code } = await host.run(command);
+      expect({ out, code, err: err.replaceAll(/\s+/g, ' ') }).toMatchObject({
+        out: '',
+        code: 1,
+        err: expect.stringContaining(why),
+      });
+      expect(await readHeld()).toMatchObject({ status: 'pending' });
+    };
+    await refused(`rm ${quote(path)}; ${approve}`, 'is missing or cannot be read');
+    writeFileSync(path, 'nothing\n');
+    await refused(approve, 'is missing or cannot be read');
+    // As the command sees it in another namespace: the id of the host means nothing there.
+    writeFileSync(path, mark.replace(/^\d+ \d+ pid:\[\d+\]/, '1 1 pid:[1]'));
+    await refused(approve, 'is in another process namespace');
+    writeFileSync(path, mark);
+    if ((await host.run('unshare --user --map-root-user --pid --fork --mount-proc true')).code === 0)
+      for (const proc of ['', '--mount-proc'])
+        await refused(`unshare --user --map-root-user --pid --fork ${proc} ${approve}`, 'process');
+  });
+
   test('that is detached is no longer below the host, and then needs a token', async () => {
     const host = await startHost(ledger);
     const token = makeFileToken(ledger, 'approver', 'Ada');
@@ -243,6 +272,51 @@ describe('a person at a terminal that the host did not start', () => {
     const third = ['tokens', 'create', '--name', 'Cy', '--role', 'admin', '--ledger', ledger];
     const refused = await runCli(third, { env: { QUITTANCE_TOKEN: later.out.trim() } });
     expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('this needs admin') });
+  });
+});
+
+describe('a server that gives rights or removes evidence', () => {
+  const roles = '[{"group":"x","role":"admin"}]';
+  const signIn = { issuer: 'http://127.0.0.1:9', client_id: 'q', roles: JSON.parse(roles) as unknown };
+  const rules = '[{"older_than":"1s"}]';
+
+  test('starts from an option, a variable or the file only with the token of an admin', async () => {
+    const config = join(folder, 'quittance.yaml');
+    writeFileSync(config, JSON.stringify({ sign_in: signIn }));
+    const options = ['--sign-in-issuer', signIn.issuer, '--sign-in-client-id', 'q', '--sign-in-roles', roles];
+    const ways: readonly {
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    }[] = [
+      { args: options, env: {} },
+      { args: ['--config', config], env: {} },
+      { args: ['--retention-rules', rules], env: {} },
+      { args: [], env: { QUITTANCE_RETENTION_RULES: rules } },
+    ];
+    const approver = makeFileToken(ledger, 'approver');
+    for (const { args, env } of ways) {
+      const line = ['serve', '--port', '0', '--json', '--ledger', ledger, ...args];
+      expect(await runCli(line, { env })).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringContaining('There is no terminal and no token'),
+      });
+      expect(await runCli(line, { env: { ...env, QUITTANCE_TOKEN: approver } })).toMatchObject({
+        code: 1,
+        out: '',
+        err: expect.stringContaining('this needs admin'),
+      });
+    }
+    const server = startCli(
+      ['serve', '--port', '0', '--json', '--ledger', ledger, '--retention-rules', rules],
+      {
+        env: { QUITTANCE_TOKEN: makeFileToken(ledger) },
+      },
+    );
+    const [ready] = (await once(server.stdout, 'data')) as [Buffer];
+    expect(ready.toString()).toContain('"url":"http://127.0.0.1:');
+    server.kill('SIGTERM');
+    await once(server, 'close');
   });
 });
 

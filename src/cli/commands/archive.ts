@@ -51,7 +51,7 @@ export const archiveCommand: CliCommand = {
       throw new UsageError('--out needs a file: it is verified before anything is removed.', [example]);
     if ((before === undefined) === (wanted.length === 0))
       throw new UsageError('Name either --before TIME or --session ID.', [example]);
-    checkOutputFile(target, given.has('force') ? undefined : `${example} --force`);
+    checkOutputFile(target, given.has('force') ? undefined : `${example} --force`, given, context);
     const removal = await readRemoval(given, context);
     return context.withLedger(
       given,

@@ -1,4 +1,5 @@
 import { showLedgerUrl } from '../../store/ledger-url.ts';
+import { refuseOwnFile } from '../check-output-file.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { proofOptions, requireDecider } from '../proof.ts';
@@ -31,6 +32,7 @@ export const backupCommand: CliCommand = {
     if (folder === undefined)
       throw new UsageError('Name the folder for the backup.', ['quittance backup /backup/2026-11-17']);
     const url = context.ledgerUrl(given);
+    refuseOwnFile(folder, given, context);
     if (given.has('with-seal-key'))
       // A holder of the key can open sealed inputs and make decision links.
       await requireDecider(given, context, {

@@ -1,10 +1,10 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { isQuittanceError } from '../../base/error.ts';
 import type { Cassette } from '../../replay/cassette.ts';
 import { writeCassette } from '../../replay/write-cassette.ts';
 import { recordCassette } from '../../replay/record-cassette.ts';
 import { checkOutputFile } from '../check-output-file.ts';
-import type { CliCommand, Given } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { meantCall, meantSession } from '../meant-options.ts';
@@ -43,7 +43,7 @@ export const cassetteExportCommand: CliCommand = {
         'quittance cassette export <session> --out FILE',
         'quittance sessions',
       ]);
-    const target = targetOf(given, sessionId, context.out.isTerminal);
+    const target = targetOf(given, sessionId, context);
     const cassette = await context.withLedger(given, async (ledger) => {
       const most = given.count('max-artifact-bytes');
       const wanted = await meantSession(ledger, sessionId, context.signal);
@@ -76,7 +76,9 @@ export const cassetteExportCommand: CliCommand = {
     const text = writeCassette(cassette);
     if (target === '-') await context.out.write(text);
     else {
-      await writeFile(`${target}.part`, text, { mode: 0o600, flush: true });
+      // Made anew: the draft could be a link to another file.
+      await rm(`${target}.part`, { force: true });
+      await writeFile(`${target}.part`, text, { mode: 0o600, flush: true, flag: 'wx' });
       await rename(`${target}.part`, target);
       await context.err.say(
         `${contents(cassette)} in ${target}. To inspect it: quittance cassette show ${shellWord(target)}`,
@@ -86,17 +88,17 @@ export const cassetteExportCommand: CliCommand = {
   },
 };
 
-function targetOf(given: Given, sessionId: string, isTerminal: boolean): string {
+function targetOf(given: Given, sessionId: string, context: Context): string {
   const target = given.text('out');
   const command = `quittance cassette export ${shellWord(terminalId(sessionId))} --out`;
   if (target === undefined) throw new UsageError('--out is missing.', [`${command} cassette.json`]);
-  if (target === '-' && isTerminal)
+  if (target === '-' && context.out.isTerminal)
     throw new UsageError(
       'A cassette is for programs: it contains raw tool output, which could control this terminal.',
       [`${command} cassette.json`, `${command} - | less`],
     );
   const overwrite = `${command} ${shellWord(target)} --force`;
-  if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite);
+  if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite, given, context);
   return target;
 }
 

@@ -1,6 +1,7 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { sealCassette } from '../../replay/write-cassette.ts';
 import { cassetteFile, orExplain, readTextFile } from '../cassette-file.ts';
+import { refuseOwnFile } from '../check-output-file.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 
@@ -14,7 +15,8 @@ export const cassetteSealCommand: CliCommand = {
   ],
   options: {},
   examples: [['quittance cassette seal ticket-42.json', 'after an intended edit']],
-  run: async (given, { err }) => {
+  run: async (given, context) => {
+    const { err } = context;
     const path = cassetteFile(given, 'seal');
     const before = await readTextFile(path);
     const sealed = orExplain(path, sealCassette, before);
@@ -22,7 +24,10 @@ export const cassetteSealCommand: CliCommand = {
       await err.say(`${path} matches its seal. Nothing to do.`);
       return exitCodes.good;
     }
-    await writeFile(`${path}.part`, sealed, { flush: true });
+    refuseOwnFile(path, given, context);
+    // Made anew: the draft could be a link to another file.
+    await rm(`${path}.part`, { force: true });
+    await writeFile(`${path}.part`, sealed, { flush: true, flag: 'wx' });
     await rename(`${path}.part`, path);
     await err.say(`Sealed ${path} with its current content.`);
     return exitCodes.good;

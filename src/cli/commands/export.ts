@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, rmSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ export const exportCommand: CliCommand = {
         ['quittance export --out ledger.jsonl', 'quittance export --out - | less'],
       );
     const overwrite = `quittance export --out ${shellWord(target)} --force`;
-    if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite);
+    if (target !== '-') checkOutputFile(target, given.has('force') ? undefined : overwrite, given, context);
     return context.withLedger(given, async (ledger, meant) => {
       const wanted = meant.list('session');
       const sessions = wanted.length === 0 ? undefined : await chooseHeads(ledger, wanted);
@@ -123,7 +123,9 @@ type Writing = {
 function openTarget(target: string, { out }: Context): Writing {
   if (target === '-') return { write: out.write, complete: nothing, abandon: nothing };
   const draft = `${target}.part`;
-  const stream = createWriteStream(draft, { mode: 0o600, flush: true });
+  // Made anew: the draft could be a link to another file.
+  rmSync(draft, { force: true });
+  const stream = createWriteStream(draft, { mode: 0o600, flush: true, flags: 'wx' });
   const ended = finished(stream);
   ended.catch(() => undefined); // the code below reports it
   return {

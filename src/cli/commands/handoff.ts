@@ -14,6 +14,7 @@ import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
 import type { ShownHandoff } from '../handoff-columns.ts';
 import { handoffColumns, handoffRow, handoffToJson } from '../handoff-columns.ts';
+import { proofOptions, requireDecider } from '../proof.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { withRuntime } from '../with-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
@@ -51,6 +52,7 @@ export const handoffCommand: CliCommand = {
     error: { value: 'TEXT', help: 'Report a failure with this message' },
     code: { value: 'CODE', help: 'With --error: reason code, e.g. tool.reported_error if nothing happened' },
     retryable: { help: 'With --error: nothing happened, and a retry is safe' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: [
@@ -126,9 +128,17 @@ async function claim(typed: string | undefined, given: Given, context: Context):
       claimLine.replace('--json', '--show-token'),
     ]);
   const lease = given.count('lease');
+  // The claim shows real arguments and a token that ends the call.
+  const { identity } = await requireDecider(given, context, {
+    role: 'operator',
+    byDefault: context.userName,
+    line: claimLine,
+    question: 'Claim the call and show its arguments?',
+    word: 'claim',
+  });
   const terms = {
     worker,
-    identity: context.identity,
+    identity,
     ...(lease !== undefined && { leaseMs: lease * 1_000 }),
   };
   return withRuntime(given, context, needs(claimLine), async (runtime, ledger, meant) => {

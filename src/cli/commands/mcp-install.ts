@@ -12,6 +12,7 @@ import { hideUrlPasswords, parseLedgerUrl } from '../../store/ledger-url.ts';
 import { applyRewrites, configOptions, homeOf, installFolder, readClientConfigs } from '../client-configs.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import { proofOptions } from '../proof.ts';
 import { needFile } from '../load-or-explain.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -23,13 +24,15 @@ export const mcpInstallCommand: CliCommand = {
   about: [
     'Rewrites every server in the configuration of the client so that it starts through quittance mcp wrap. Shows the changes and asks first. Variables and headers stay; comments and formatting stay. A copy of the file is kept in ~/.quittance/mcp, and quittance mcp uninstall restores the servers.',
     'With --client, the configuration of the user and that of the project in this folder are changed. Close the client first and start it again afterwards. Calls are recorded in ~/.quittance/ledger.db unless --ledger or QUITTANCE_LEDGER names another ledger.',
+    'With --observe, tools run without the question. A person confirms that at a terminal, or --token-file names the token of an admin of the ledger.',
   ],
   options: {
     ...configOptions,
     observe: { help: 'Run tools that would ask, and record that they would have asked' },
     settings: { value: 'FILE', help: "File with Quittance's own settings for these servers", file: true },
     program: { value: 'FILE', help: 'Program that the client starts; default: this one' },
-    yes: { help: 'Do not ask' },
+    yes: { help: 'Do not ask; with --observe, this needs a token' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: [
@@ -42,7 +45,15 @@ export const mcpInstallCommand: CliCommand = {
     const wrapper = await readWrapper(given, context);
     return applyRewrites(
       documents.map((document) => ({ document, rewrite: installGateway(document, wrapper) })),
-      { verb: 'Put these servers behind Quittance', given, context, write: writeInstalled },
+      {
+        verb: 'Put these servers behind Quittance',
+        given,
+        context,
+        write: writeInstalled,
+        ...(wrapper.observe && {
+          proof: { line: `${line} --observe --yes`, word: 'observe', side: 'to' } as const,
+        }),
+      },
     );
   },
 };

@@ -4,17 +4,24 @@ import { uninstallGateway } from '../../mcp/config/rewrite-config.ts';
 import { applyRewrites, configOptions, installFolder, readClientConfigs } from '../client-configs.ts';
 import type { CliCommand } from '../command.ts';
 import { jsonOption } from '../command.ts';
+import { proofOptions } from '../proof.ts';
 
 export const mcpUninstallCommand: CliCommand = {
   name: 'mcp uninstall',
   summary: 'Take the MCP servers of a client out from behind Quittance',
   about: [
     'Turns the entries that quittance mcp install wrote back into what they were, to the byte. Everything else in the file stays, including later edits. Shows the changes and asks first, and keeps a copy of the file. The ledger keeps its records.',
+    'This takes checks away. A person confirms it at a terminal, or --token-file names the token of an admin of the ledger.',
   ],
-  options: { ...configOptions, yes: { help: 'Do not ask' }, json: jsonOption },
+  options: {
+    ...configOptions,
+    yes: { help: 'With a token: do not ask' },
+    ...proofOptions,
+    json: jsonOption,
+  },
   examples: [
     ['quittance mcp uninstall --client claude-desktop', 'the servers of a client'],
-    ['quittance mcp uninstall --config .mcp.json --yes', 'one file, without a question'],
+    ['quittance mcp uninstall --config .mcp.json --yes --token-file admin.token', 'without a question'],
   ],
   async run(given, context) {
     const folder = installFolder(context);
@@ -24,6 +31,7 @@ export const mcpUninstallCommand: CliCommand = {
       rewrite: uninstallGateway(document, readInstalled(folder, document.file)),
     }));
     return applyRewrites(rewrites, {
+      proof: { line: 'quittance mcp uninstall --yes', word: 'uninstall', side: 'from' },
       verb: 'Take these servers out from behind Quittance',
       given,
       context,

@@ -19,7 +19,7 @@ import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
-import { proofOptions, whyNoLogin } from '../proof.ts';
+import { proofOptions, requireDecider, whyNoLogin } from '../proof.ts';
 import { refuseOwners } from '../refuse-owners.ts';
 import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
@@ -33,10 +33,13 @@ import { stopServer } from '../serve/stop-server.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
+import { givenWithProof } from '../settings/setting.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
+
+const secretFiles = ['sign-in-client-secret-file', 'token-file'];
 
 export const serveCommand: CliCommand = {
   name: 'serve',
@@ -45,6 +48,7 @@ export const serveCommand: CliCommand = {
     'Listens on this machine only. At a terminal, or with a token of an admin, it prints a link that logs in one browser, once. Programs use tokens: quittance tokens create. The ledger is created if it does not exist. Press Ctrl-C to stop; held calls stay held.',
     '--tools names a JSON file of tools that programs in other languages run: {"tools": [{"name", "description", "mode", "input": JSON Schema}]}. They ask the server for a call, run it when it is allowed, and report. --runtime names a module of yours instead, which makes the runtime: export default (ledger, { quietHours }) => createRuntime({ tools, contracts, ledger, quietHours }).',
     'Every option can also be an environment variable (--public-url is QUITTANCE_PUBLIC_URL) or a key of the configuration file (public_url). The command line wins over the environment, and the environment over the file. An unknown key in the file is an error.',
+    'Sign-in gives rights, and retention removes evidence. A server with these settings starts only with proof: a person who confirms it at a terminal, or --token-file with a token of an admin.',
   ],
   options: {
     config: {
@@ -58,7 +62,7 @@ export const serveCommand: CliCommand = {
   examples: [
     ['quittance serve', 'the console on ./.quittance/ledger.db'],
     [line, 'also serve tools of programs in other languages, under contracts'],
-    ['quittance serve --config quittance.yaml', 'as a service'],
+    ['quittance serve --config quittance.yaml --token-file admin.token', 'as a service'],
     [
       'quittance serve --port 0 --json --token-file admin.token',
       'for scripts; without a token, the line has no link',
@@ -86,7 +90,8 @@ export const serveCommand: CliCommand = {
     });
     // People and programs decide through a server, so a process that makes calls cannot start one.
     await refuseOwners(ledgerUrl);
-    const noLogin = await whyNoLogin(typed, context, ledgerUrl);
+    await proveSettings(given, context, ledgerUrl);
+    const noLogin = await whyNoLogin(given, context, ledgerUrl);
     const sealKeyFile = given.text('seal-key-file');
     const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
     const closing: (() => unknown)[] = [() => ledger.close()];
@@ -106,7 +111,7 @@ export const serveCommand: CliCommand = {
       const own = ['runtime', 'tools', 'notifications'].map((name) => given.text(name)).concat(configFile);
       runtime.protectFiles({
         readOnly: own.filter((path) => path !== undefined),
-        sealed: [...given.list('sign-in-client-secret-file'), ...credentialFiles(context.env)],
+        sealed: [...secretFiles.flatMap((name) => given.list(name)), ...credentialFiles(context.env)],
       });
       closing.push(() => runtime.close());
       // Loaded first: no call may arrive between the start of the server and that of the notifications.
@@ -142,6 +147,20 @@ export const serveCommand: CliCommand = {
     return exitCodes.good;
   },
 };
+
+/** Sign-in gives rights and retention removes evidence: to be able to start the server is not enough for them. */
+async function proveSettings(given: Given, context: Context, ledgerUrl: string): Promise<void> {
+  const names = givenWithProof(given, serveSettings);
+  if (names.length === 0) return;
+  await requireDecider(given, context, {
+    role: 'admin',
+    byDefault: context.userName,
+    ledgerUrl,
+    line: 'quittance serve',
+    question: `These settings give rights or remove evidence: ${names.join(', ')}. Serve with them?`,
+    word: 'serve',
+  });
+}
 
 type Start = {
   readonly options: ServerOptions;

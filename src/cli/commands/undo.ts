@@ -7,7 +7,7 @@ import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
-import { isConfirmed } from '../is-confirmed.ts';
+import { proofOptions, requireProof, requireProofAtServer } from '../proof.ts';
 import { requireOption } from '../require-option.ts';
 import { connectTo, serverOf, serverOption } from '../server/server-client.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
@@ -31,7 +31,7 @@ export const undoCommand: CliCommand = {
   takes: '<call>',
   most: 1,
   about: [
-    'The undo is a separate call, with all rules, limits and approvals. A call is undone at most once, within the time that its tool allows. The command shows the call and asks for confirmation; without a terminal, give --yes.',
+    'The undo is a separate call, with all rules, limits and approvals. A call is undone at most once, within the time that its tool allows. A person at a terminal types a confirmation; a program needs a token with the role operator.',
     'Only a process with the tool can undo: name its module with --runtime, or use the server that runs it. Exit code 1: the call was not undone, or the undo awaits approval.',
   ],
   options: {
@@ -41,7 +41,8 @@ export const undoCommand: CliCommand = {
     reason: { value: 'TEXT', help: 'Reason, optional' },
     force: { help: 'Undo even if later calls changed the same resources' },
     session: { value: 'ID', help: 'Session of the call, if several sessions have this call id' },
-    yes: { help: 'Do not ask' },
+    yes: { help: 'With a token: do not ask at a terminal' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: [
@@ -53,22 +54,23 @@ export const undoCommand: CliCommand = {
     if (typed === undefined) throw new UsageError('Missing call id.', [line, 'quittance calls']);
     const server = serverOf(given, context);
     if (server !== undefined && !given.has('runtime')) return undoOnServer(typed, given, context, server);
-    const by = requireOption(given, 'by', 'An undo needs the name of a person', line);
+    const proof = await requireProof(given, context, { role: 'operator', line });
     return withRuntime(
       given,
       context,
       { line, refusals, tryThis: [`quittance show ${shellWord(typed)}`] },
       async (runtime, ledger) => {
         const { sessionId, callId, toolName } = await findCall(ledger, typed, given.text('session'), 'undo');
-        if (!(await isWanted(given, context, `Undo ${terminalId(toolName)}, call ${terminalId(callId)}?`)))
-          return exitCodes.bad;
+        const decider = await proof.confirm(
+          asked(given, `Undo ${terminalId(toolName)}, call ${terminalId(callId)}?`),
+        );
+        if (decider === undefined) return refuse(context);
         const reason = given.text('reason');
         try {
           const outcome = await runtime.calls.undo(
             { sessionId, callId },
             {
-              by,
-              identity: context.identity,
+              ...decider,
               ...(reason !== undefined && { reason }),
               ...(given.has('force') && { force: true }),
               timeoutMs: waitMs,
@@ -88,13 +90,12 @@ export const undoCommand: CliCommand = {
 /** As long as the server waits for the same request. */
 const waitMs = 10_000;
 
-const isWanted = (given: Given, context: Context, question: string): Promise<boolean> =>
-  isConfirmed(given, context, {
-    question,
-    missing: 'Without a terminal, an undo must be confirmed in advance',
-    line,
-    refused: 'Nothing was undone.',
-  });
+const asked = (given: Given, question: string) => ({ question, word: 'undo', always: !given.has('yes') });
+
+async function refuse({ out }: Context): Promise<ExitCode> {
+  await out.print('Nothing was undone.');
+  return exitCodes.bad;
+}
 
 async function printOutcome(outcome: ToolOutcome, given: Given, { out }: Context): Promise<ExitCode> {
   if (given.has('json')) await out.print(safeJson(outcome));
@@ -116,7 +117,9 @@ async function undoOnServer(
   const sessionId = requireOption(given, 'session', 'A server needs the session of the call', serverLine);
   if (given.has('by'))
     throw new UsageError('--by is for a ledger. A server records who is signed in.', [serverLine]);
-  if (!(await isWanted(given, context, `Undo call ${terminalId(typed)} on ${server}?`))) return exitCodes.bad;
+  const { isConfirmed } = await requireProofAtServer(given, context, serverLine);
+  if (!(await isConfirmed(asked(given, `Undo call ${terminalId(typed)} on ${server}?`))))
+    return refuse(context);
   const reason = given.text('reason');
   const path = `/v1/sessions/${encodeURIComponent(sessionId)}/calls/${encodeURIComponent(typed)}/undo`;
   const answer = await connectTo(given, context, server).post(path, {

@@ -64,7 +64,7 @@ export const verifyCommand: CliCommand = {
       throw new UsageError('--export checks a file alone: it reads no ledger and writes no anchor.', [
         'quittance verify --export ledger.jsonl',
       ]);
-    if (target !== undefined) checkOutputFile(target, undefined);
+    if (target !== undefined) checkOutputFile(target, undefined, given, context);
     const key = given.text('sign') === undefined ? undefined : readKey(given.text('sign') ?? '', 'sign');
     const anchor = readAnchor(given);
     const report = createReport(given, context);

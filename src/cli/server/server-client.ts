@@ -42,7 +42,8 @@ export function readServerUrl(typed: string): string {
 /** A client with the credentials for the server: a given token, or the stored sign-in. */
 export function connectTo(given: Given, context: Context, server: string): ServerClient {
   const { env, signal } = context;
-  const token = readSecret(given, context) ?? readCredential(env, server)?.token;
+  const secret = readSecret(given, context);
+  const token = secret ?? readCredential(env, server)?.token;
   if (token === undefined)
     throw new UsageError(`You are not signed in to ${server}.`, [
       `quittance login ${server}`,
@@ -56,13 +57,20 @@ export function connectTo(given: Given, context: Context, server: string): Serve
   return {
     server,
     get: (path) => ask(path, {}),
-    post: (path, body) =>
-      ask(path, {
+    async post(path, body) {
+      // Every program of this user can read the stored sign-in, so alone it changes nothing.
+      if (secret === undefined && context.person === undefined)
+        throw new UsageError(
+          'The stored sign-in changes something only for a person at a terminal. A program uses a token.',
+          ['export QUITTANCE_TOKEN=qt_…', 'quittance tokens create --help'],
+        );
+      return ask(path, {
         method: 'POST',
         ...(body instanceof URLSearchParams
           ? { body }
           : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      }),
+      });
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * The three are derived from one table, so an option added there exists in all three places.
  */
 import type { JsonObject } from '../../base/json.ts';
-import type { Option } from '../command.ts';
+import type { Given, Option } from '../command.ts';
 
 export type Setting = Option & {
   /** Place in the configuration file: `port`, or `sign_in.issuer` in a section. Default: the name with `_` for `-`. */
@@ -15,6 +15,8 @@ export type Setting = Option & {
   readonly kind?: 'integer' | 'span' | 'json';
   /** JSON Schema of the value, for the kind `json`. */
   readonly schema?: JsonObject;
+  /** It gives rights or removes evidence, so the command that takes it needs the proof of an admin. See `proof.ts`. */
+  readonly needsProof?: true;
 };
 
 export type Settings = { readonly [name: string]: Setting };
@@ -25,6 +27,10 @@ export const settingKey = (name: string, { key }: Setting): string => key ?? nam
 /** `public-url` → `QUITTANCE_PUBLIC_URL`. */
 export const settingVariable = (name: string): string =>
   `QUITTANCE_${name.replaceAll('-', '_').toUpperCase()}`;
+
+/** The settings that need proof and that were given: by an option, a variable or the file. */
+export const givenWithProof = (given: Given, settings: Settings): readonly string[] =>
+  Object.keys(settings).filter((name) => settings[name]?.needsProof === true && given.has(name));
 
 /** A section of the file and its keys; the section `''` is the top of the file. Keys map to names of settings. */
 export function settingSections(settings: Settings): ReadonlyMap<string, ReadonlyMap<string, string>> {

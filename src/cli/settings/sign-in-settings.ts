@@ -36,7 +36,7 @@ const rolesSchema = {
   },
 } as const;
 
-export const signInSettings: Settings = {
+const asked: Settings = {
   'sign-in-issuer': {
     value: 'URL',
     help: 'OpenID Connect provider that people sign in with',
@@ -126,6 +126,11 @@ export const signInSettings: Settings = {
     kind: 'span',
   },
 };
+
+/** Sign-in gives roles to people, so all of it needs proof. */
+export const signInSettings: Settings = Object.fromEntries(
+  Object.entries(asked).map(([name, setting]) => [name, { ...setting, needsProof: true }]),
+);
 
 /** The options of sign-in; undefined if none is set. */
 export function readSignIn(given: Given, env: Environment): SignInOptions | undefined {

@@ -1,10 +1,15 @@
 /** Processes of this machine, as the system lists them. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { platform } from 'node:os';
 
 /** The start time tells a process from a later one with the same id. Its form depends on the system. */
-export type ProcessMark = { readonly pid: number; readonly startedAt: string };
+export type ProcessMark = {
+  readonly pid: number;
+  readonly startedAt: string;
+  /** The space that the id counts in, on Linux: a container or `unshare --pid` has another one. */
+  readonly namespace?: string;
+};
 
 export type SystemProcess = ProcessMark & { readonly parentId: number; readonly name: string };
 
@@ -51,25 +56,49 @@ function readFromPs(pid: number): SystemProcess | undefined {
 /** This process; undefined where the system does not list processes. */
 export function readOwnProcess(): ProcessMark | undefined {
   const found = readProcess(process.pid);
-  return found && { pid: found.pid, startedAt: found.startedAt };
+  const namespace = readOwnNamespace();
+  return (
+    found && { pid: found.pid, startedAt: found.startedAt, ...(namespace !== undefined && { namespace }) }
+  );
 }
 
-/** The process that started this one, the one that started that, and so on. */
-export function* readAncestors(): Generator<SystemProcess, void> {
+/** `pid:[4026531836]`; undefined where the system has no such spaces, or does not tell. */
+export function readOwnNamespace(): string | undefined {
+  try {
+    const found = readlinkSync('/proc/self/ns/pid');
+    return namespacePattern.test(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const namespacePattern = /^pid:\[\d+\]$/;
+
+/**
+ * The process that started this one, the one that started that, and so on. Returns whether these are all: the first
+ * process of the system may be hidden, the others may not.
+ */
+export function* readAncestors(): Generator<SystemProcess, boolean> {
   const seen = new Set([process.pid]);
   for (let pid = process.ppid; pid > 0 && !seen.has(pid);) {
     seen.add(pid);
     const found = readProcess(pid);
-    if (found === undefined) return;
+    if (found === undefined) return pid === 1;
     yield found;
     pid = found.parentId;
   }
+  return true;
 }
 
 /** As one line, for where owners register. */
-export const showProcessMark = ({ pid, startedAt }: ProcessMark): string => `${pid} ${startedAt}`;
+export const showProcessMark = ({ pid, startedAt, namespace }: ProcessMark): string =>
+  [pid, startedAt, ...(namespace === undefined ? [] : [namespace])].join(' ');
+
+export const isSameProcess = (one: ProcessMark, other: ProcessMark): boolean =>
+  one.pid === other.pid && one.startedAt === other.startedAt;
 
 export function parseProcessMark(text: string): ProcessMark | undefined {
-  const [, pid, startedAt] = /^(\d+) (.+)$/.exec(text) ?? [];
-  return pid === undefined || startedAt === undefined ? undefined : { pid: Number(pid), startedAt };
+  const [, pid, startedAt, namespace] = /^(\d+) (.+?)(?: (pid:\[\d+\]))?$/.exec(text) ?? [];
+  if (pid === undefined || startedAt === undefined) return undefined;
+  return { pid: Number(pid), startedAt, ...(namespace !== undefined && { namespace }) };
 }

@@ -57,17 +57,22 @@ function writeOwnProcess(path: string): void {
   if (own !== undefined) writeFileSync(processPath(path), `${showProcessMark(own)}\n`, { mode: 0o600 });
 }
 
-/** The processes of this machine that hold the lock of an owner. */
-export function readLockProcesses(folder: string): ProcessMark[] {
+/** The processes that hold the lock of an owner. Undefined for an owner whose mark was removed or cannot be read. */
+export function readLockProcesses(folder: string): (ProcessMark | undefined)[] {
   return listOwners(folder).flatMap((ownerId) => {
     if (readOwnerStatus(folder, ownerId) === 'gone') return [];
-    try {
-      const mark = parseProcessMark(readFileSync(processPath(join(folder, ownerId)), 'utf8').trimEnd());
-      return mark === undefined ? [] : [mark];
-    } catch {
-      return []; // an owner of an older version, or it ended meanwhile
-    }
+    const mark = readMark(join(folder, ownerId));
+    // Asked again: the owner may have ended meanwhile.
+    return mark === undefined && readOwnerStatus(folder, ownerId) === 'gone' ? [] : [mark];
   });
+}
+
+function readMark(path: string): ProcessMark | undefined {
+  try {
+    return parseProcessMark(readFileSync(processPath(path), 'utf8').trimEnd());
+  } catch {
+    return undefined;
+  }
 }
 
 /**

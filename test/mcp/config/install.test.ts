@@ -19,10 +19,18 @@ import { clientPaths } from '../../../src/mcp/config/client-paths.ts';
 import { readConfigDocument } from '../../../src/mcp/config/config-document.ts';
 import { findAllServers } from '../../../src/mcp/config/server-table.ts';
 import { isWrapped } from '../../../src/mcp/config/wrap-entry.ts';
-import { runProgramHere } from '../../run-program.ts';
+import { makeFileToken } from '../../make-token.ts';
+import { confirming, runProgramHere } from '../../run-program.ts';
 import { clientFile, secret } from './client-files.ts';
 
-type Home = { readonly home: string; readonly project: string; readonly file: string; readonly text: string };
+type Home = {
+  readonly home: string;
+  readonly project: string;
+  readonly file: string;
+  readonly text: string;
+  /** Of an admin. */
+  readonly token: string;
+};
 
 /** A home with the configuration of one client, where that client looks for it. */
 function makeHome(client: McpClient, which: string, place = 0): Home {
@@ -33,11 +41,12 @@ function makeHome(client: McpClient, which: string, place = 0): Home {
   const { text } = clientFile(which);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
-  return { home, project, file, text };
+  const token = makeFileToken(join(home, '.quittance', 'ledger.db'));
+  return { home, project, file, text, token };
 }
 
-const run = ({ home, project }: Home, ...args: string[]) =>
-  runProgramHere(args, { cwd: project, env: { HOME: home } });
+const run = ({ home, project, token }: Home, ...args: string[]) =>
+  runProgramHere(args, { cwd: project, env: { HOME: home, QUITTANCE_TOKEN: token } });
 const isGoverned = async ({ file }: Home): Promise<boolean> =>
   findAllServers(await readConfigDocument(file)).rows.every(({ entry }) => isWrapped(entry));
 const program = ['--program', '/opt/quittance'];
@@ -67,6 +76,16 @@ describe.each([
 
     const again = await run(home, 'mcp', 'install', '--client', client, '--yes', ...program);
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('Nothing to change.') as string });
+
+    const unproven = await runProgramHere(['mcp', 'uninstall', '--client', client, '--yes'], {
+      cwd: home.project,
+      env: { HOME: home.home },
+    });
+    expect(unproven).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('There is no terminal and no token') as string,
+    });
+    expect(await isGoverned(home)).toBe(true);
 
     const back = await run(home, 'mcp', 'uninstall', '--client', client, '--yes');
     expect(back.code).toBe(0);
@@ -150,7 +169,11 @@ describe('the file', () => {
 describe('the command', () => {
   test('gives every entry an absolute ledger, and no password', async () => {
     const home = makeHome('cursor', 'Cursor');
-    await run(home, 'mcp', 'install', '--client', 'cursor', '--yes', '--observe', ...program);
+    const observe = ['mcp', 'install', '--client', 'cursor', '--yes', '--observe', ...program];
+    const surroundings = { cwd: home.project, env: { HOME: home.home } };
+    expect(await runProgramHere(observe, surroundings)).toMatchObject({ code: 2 });
+    expect(readFileSync(home.file, 'utf8')).toBe(home.text);
+    await runProgramHere(observe, { ...surroundings, readTyped: confirming });
     const [row] = findAllServers(await readConfigDocument(home.file)).rows;
     expect(row?.entry['args']).toEqual([
       ...'mcp wrap --name local-server --ledger'.split(' '),
