@@ -31,12 +31,6 @@ export function checkOwnFile(file: OwnFile, writable: readonly string[], system:
         'config.invalid',
         `The sandbox rules allow ${root}, which is inside ${what}. Move one of them.`,
       );
-    // A link in a writable folder can be replaced by a folder of the same name.
-    if (file.access === 'sealed' && isInside(root, resolve(file.path)) && resolve(file.path) !== real)
-      throw new QuittanceError(
-        'config.invalid',
-        `The path of ${what} leads through a link inside ${root}, which a command could replace. Configure the real path: ${real}`,
-      );
   }
   if (file.access !== 'sealed') return;
   const shown = system.find((folder) => isInside(folder, real));

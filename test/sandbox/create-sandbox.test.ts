@@ -49,7 +49,7 @@ describe('the tools of a sandbox', () => {
     expect(make().fileTools().every(isSandboxedTool)).toBe(true);
   });
 
-  test('say which files they see', () => {
+  test('say which files they protect, under the name of the call', () => {
     const ledger = {
       ownFiles: [
         {
@@ -61,9 +61,13 @@ describe('the tools of a sandbox', () => {
       ],
     } as const;
     const mark = sandboxMarkOf(make({ ledger }).shellTool({ name: 'Bash' }));
-    expect(mark?.sees(join(project, 'src/a.ts'))).toBe(true);
-    expect(mark?.sees(join(project, '.quittance/ledger.db'))).toBe(false);
-    expect(mark?.sees(join(folder, 'ledger.db'))).toBe(false);
+    const protects = (path: string, access: 'sealed' | 'read_only', name = 'Bash') =>
+      mark?.protects([{ path, access, withCompanions: false }], name);
+    expect(protects(join(project, 'src/a.ts'), 'sealed')).toBe(false);
+    expect(protects(join(project, 'src/a.ts'), 'read_only')).toBe(false);
+    expect(protects(join(project, '.quittance/ledger.db'), 'sealed')).toBe(true);
+    expect(protects(join(folder, 'ledger.db'), 'sealed')).toBe(true);
+    expect(protects(join(folder, 'ledger.db'), 'sealed', 'no_rule')).toBe(false);
   });
 
   test('are judged by the kernel where a rule lists no commands, and by their text where it does', async () => {
