@@ -110,6 +110,24 @@ export function cover(
   covers.set(real, { kind: isFolder(real) ? 'hidden_folder' : 'hidden_file', path: real });
 }
 
+/**
+ * The path, and existing ones that the text rule takes for the same: it ignores case. Only names inside these folders
+ * are compared.
+ */
+export function findSpellings(path: string, visible: readonly string[]): readonly string[] {
+  let found: readonly string[] = ['/'];
+  for (const part of path.split('/').filter((each) => each !== ''))
+    found = found.flatMap((folder) => {
+      const others = isInsideOne(visible, realPath(folder))
+        ? list(folder).filter((name) => name !== part && fold(name) === fold(part))
+        : [];
+      return [part, ...others].map((name) => join(folder, name));
+    });
+  return found;
+}
+
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase();
+
 /** The inode of the path itself, not of what it links to. Undefined if it does not exist. */
 export function inodeOf(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });

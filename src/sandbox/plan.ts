@@ -20,7 +20,7 @@ import type { SandboxRule } from '../policy/language/ruleset.ts';
 import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
 import { createAnchors, findLinkIn, type SandboxAnchors } from './anchors.ts';
-import { checkOwnFile, cover, exists, folderToHide, hides, isFolder } from './covers.ts';
+import { checkOwnFile, cover, exists, findSpellings, folderToHide, hides, isFolder } from './covers.ts';
 import { isInside, isInsideOne, orderCovers, type SandboxCover } from './covers.ts';
 
 /** What the calls of one tool see, and how much they may use. */
@@ -115,7 +115,8 @@ export function planSandbox(input: PlanInput): SandboxPlan {
   for (const file of ownFiles) checkOwnFile(file, writable, system);
   const covers = new Map<string, SandboxCover>();
   const watched = new Map<string, string | undefined>();
-  for (const path of excluded) cover(path, visible, covers, watched);
+  for (const path of excluded.flatMap((each) => findSpellings(each, visible)))
+    cover(path, visible, covers, watched);
   for (const file of ownFiles)
     if (file.access === 'read_only') {
       const path = realPath(file.path);

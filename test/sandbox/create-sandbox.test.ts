@@ -97,6 +97,32 @@ describe('the tools of a sandbox', () => {
     expect(await decide('allows: { commands: [ls] },', true, 'ls')).toBe('write_denied');
   });
 
+  test('are kept away from files that only the runtime knows, also under another name', async () => {
+    const rules = contractsFromYamlString(
+      `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: b }\ndefaults: { mode: enforce }\nrules:\n  - { id: a, type: sandbox, tools: [Bash], within: [narrow], message: m }\n  - { id: b, type: sandbox, tools: [Other, write_file, read_file, edit_file, list_directory], within: ['.'], message: m }\n`,
+      { workingDirectory: project },
+    );
+    mkdirSync(join(project, 'narrow'), { recursive: true });
+    const sandbox = make({ contracts: rules });
+    const shell = sandbox.shellTool({ name: 'Bash' });
+    const runtime = createRuntime({
+      tools: [...sandbox.fileTools(), { ...shell, name: 'Other' }],
+      contracts: rules,
+      protectedFiles: { sealed: [join(project, 'key.pem')] },
+      onConfirm: () => ({ decision: 'deny', by: 'test' }),
+    });
+    runtime.protectFiles({ readOnly: [join(project, 'settings.yaml')] });
+    const turn = runtime.turn({ sessionId: 's' });
+    const written = await turn.call({
+      id: 'c1',
+      name: 'write_file',
+      arguments: { path: 'settings.yaml', content: 'x' },
+    });
+    const read = await turn.call({ id: 'c2', name: 'Other', arguments: { command: 'cat key.pem' } });
+    await runtime.close();
+    for (const outcome of [written, read]) expect(outcome).toMatchObject({ reason: 'contract' });
+  });
+
   test('need a rule for their name', () => {
     expect(() => make().shellTool({ name: 'do_it' })).toThrow(/No sandbox rule applies to the tool "do_it"/);
   });
