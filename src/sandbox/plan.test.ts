@@ -7,7 +7,14 @@ import type { OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
 import { createAnchors } from './anchors.ts';
 import { toBubblewrapArguments } from './bubblewrap-arguments.ts';
-import { defaultLimits, planProtects, planSandbox, planShows, type PlanInput, type SandboxPlan } from './plan.ts';
+import {
+  defaultLimits,
+  planProtects,
+  planSandbox,
+  planShows,
+  type PlanInput,
+  type SandboxPlan,
+} from './plan.ts';
 
 let folder: string;
 let project: string;
@@ -260,9 +267,9 @@ describe('a folder that a call replaced by a link', () => {
     expect(() => plan([wide], { ...more, toolName: 'read_file' })).toThrow(/through the link/);
     expect(coversOf(plan([wide], more))).toEqual([]);
     // Other rules are loaded, and none of them allows the wider folder now.
-    expect(() =>
-      plan([wide], { ...more, contracts: toContracts([narrow]), toolName: 'read_file' }),
-    ).toThrow(/through the link/);
+    expect(() => plan([wide], { ...more, contracts: toContracts([narrow]), toolName: 'read_file' })).toThrow(
+      /through the link/,
+    );
   });
 
   test('is refused if it leads elsewhere than when the rules were loaded', () => {
@@ -277,7 +284,10 @@ describe('a folder that a call replaced by a link', () => {
 
   test('is refused in readOnly, whose parents are pinned before', () => {
     const readOnly = [join(project, 'src/deep')];
-    expect(coversOf(plan([wide], { readOnly }))).toEqual(['pinned project/src', 'read_only project/src/deep']);
+    expect(coversOf(plan([wide], { readOnly }))).toEqual([
+      'pinned project/src',
+      'read_only project/src/deep',
+    ]);
     rmSync(join(project, 'src/deep'), { recursive: true });
     symlinkSync(outside(), join(project, 'src/deep'));
     expect(() => plan([wide], { readOnly })).toThrow(/through the link/);

@@ -107,7 +107,7 @@ export function planSandbox(input: PlanInput): SandboxPlan {
   for (const path of rules.flatMap(({ within = [] }) => within.map((text) => place(text)[0] ?? text)))
     anchors.check(path, 'The sandbox rules name');
   for (const path of input.readOnly) anchors.check(resolve(path), 'readOnly names');
-  for (const file of ownFiles) anchors.check(file.path, `${describeOwnFile(file)}:`);
+  for (const file of ownFiles) anchors.check(file.path, `The path of ${describeOwnFile(file)},`);
   const given = input.readOnly.map((path) => checkReadOnly(path, ownFiles, writable));
   const readOnly = [...system, ...given.filter((path) => !isInsideOne(writable, path))];
   const visible = [...writable, ...readOnly];
