@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import {
   existsSync,
   linkSync,
+  mkdirSync,
   openSync,
   closeSync,
   readFileSync,
@@ -17,6 +18,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { createRuntime } from 'quittance';
+import { contractsFromYamlString } from 'quittance/contracts';
+import { createSandbox } from 'quittance/sandbox';
 import { escaped, secret, type World } from './world.ts';
 
 export type Escape = {
@@ -98,6 +101,28 @@ export const escapes: readonly Escape[] = [
         rmSync(alias);
       }
     },
+  },
+  {
+    group: 'own files',
+    name: 'replace a folder that the rules name twice by a link',
+    attempt: (world) => swapAndRead(world, 'twice', 'data', `rmdir data; ln -s ${world.other} data; true`),
+  },
+  {
+    group: 'own files',
+    name: 'replace a folder that the rules of another tool name by a link',
+    attempt: (world) =>
+      swapAndRead(world, 'narrow', 'notes', `rm -rf notes; ln -s ${world.other} notes; true`),
+  },
+  {
+    group: 'own files',
+    name: 'replace the folder above a read-only folder',
+    attempt: (world) =>
+      swapAndRead(
+        world,
+        'toolchain',
+        'vendor/tc',
+        `mv vendor v2; mkdir vendor; ln -s ${world.other} vendor/tc; true`,
+      ),
   },
   {
     group: 'own files',
@@ -579,4 +604,37 @@ async function inherit({ project, other }: World): Promise<boolean> {
   await once(child, 'close');
   if (!stdout.includes('ran')) throw new Error(`The child did not run: ${stdout}`);
   return stdout.includes(secret);
+}
+
+/** Changes a named folder in one call. True if a later call reads the other project. */
+async function swapAndRead(
+  { folder, other, ledger }: World,
+  name: string,
+  named: string,
+  swap: string,
+): Promise<boolean> {
+  const project = join(folder, `swap-${name}`);
+  mkdirSync(join(project, named), { recursive: true });
+  const wide = name === 'twice' ? `'.', ${named}` : "'.'";
+  const contracts = contractsFromYamlString(
+    `apiVersion: edictum/v1
+kind: Ruleset
+metadata: { name: swap }
+defaults: { mode: enforce }
+rules:
+  - { id: wide, type: sandbox, tools: [Bash], within: [${wide}], message: m }
+  - { id: narrow, type: sandbox, tools: [Narrow], within: [${name === 'narrow' ? named : "'.'"}], message: m }
+`,
+    { workingDirectory: project },
+  );
+  const readOnly = name === 'toolchain' ? [join(project, named)] : [];
+  const sandbox = createSandbox({ contracts, ledger, readOnly });
+  await sandbox.run('Bash', ['/bin/bash', '-c', swap]);
+  for (const tool of ['Bash', 'Narrow'])
+    try {
+      if (leaks(await sandbox.run(tool, ['/bin/cat', join(other, 'secret.txt')]))) return true;
+    } catch {
+      // refused: the path leads through a link
+    }
+  return false;
 }

@@ -125,7 +125,9 @@ export function refuseReachableLedger({
     throw new QuittanceError('config.invalid', 'createRuntime: ownFiles takes "reachable", or leave it out.');
   const file = ledger.ownFiles?.find(({ kind, withCompanions }) => kind === 'ledger' && withCompanions);
   if (ownFiles === 'reachable' || file === undefined) return;
-  const tool = tools.find((each) => runsCommands(each) && sandboxMarkOf(each)?.sees(file.path) !== false);
+  const tool = tools.find(
+    (each) => runsCommands(each) && sandboxMarkOf(each)?.protects([file], each.name) !== true,
+  );
   if (tool === undefined) return;
   throw new QuittanceError(
     'config.invalid',

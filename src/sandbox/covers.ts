@@ -31,12 +31,6 @@ export function checkOwnFile(file: OwnFile, writable: readonly string[], system:
         'config.invalid',
         `The sandbox rules allow ${root}, which is inside ${what}. Move one of them.`,
       );
-    // A link in a writable folder can be replaced by a folder of the same name.
-    if (file.access === 'sealed' && isInside(root, resolve(file.path)) && resolve(file.path) !== real)
-      throw new QuittanceError(
-        'config.invalid',
-        `The path of ${what} leads through a link inside ${root}, which a command could replace. Configure the real path: ${real}`,
-      );
   }
   if (file.access !== 'sealed') return;
   const shown = system.find((folder) => isInside(folder, real));
@@ -115,6 +109,24 @@ export function cover(
     );
   covers.set(real, { kind: isFolder(real) ? 'hidden_folder' : 'hidden_file', path: real });
 }
+
+/**
+ * The path, and existing ones that the text rule takes for the same: it ignores case. Only names inside these folders
+ * are compared.
+ */
+export function findSpellings(path: string, visible: readonly string[]): readonly string[] {
+  let found: readonly string[] = ['/'];
+  for (const part of path.split('/').filter((each) => each !== ''))
+    found = found.flatMap((folder) => {
+      const others = isInsideOne(visible, realPath(folder))
+        ? list(folder).filter((name) => name !== part && fold(name) === fold(part))
+        : [];
+      return [part, ...others].map((name) => join(folder, name));
+    });
+  return found;
+}
+
+const fold = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** The inode of the path itself, not of what it links to. Undefined if it does not exist. */
 export function inodeOf(path: string): string | undefined {

@@ -11,10 +11,11 @@ import { createOwnFiles, type ProtectedFiles } from '../runtime/files/own-files.
 import type { Tool } from '../tool/define-tool.ts';
 import { markSandboxed } from '../tool/sandboxed-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
+import { createAnchors } from './anchors.ts';
 import { findEngine, runSandboxed, type SandboxCommand, type SandboxRun } from './run-sandboxed.ts';
 import { toBubblewrapArguments } from './bubblewrap-arguments.ts';
 import { createFileTools, type FileToolNames } from './file-tools.ts';
-import { defaultLimits, planSandbox, planShows, type SandboxLimits, type SandboxPlan } from './plan.ts';
+import { defaultLimits, planProtects, planSandbox, type SandboxLimits, type SandboxPlan } from './plan.ts';
 import { createShellTool, type RunInSandbox } from './shell-tool.ts';
 import type { ShellInput, ShellOutput, ShellToolOptions } from './shell-tool.ts';
 
@@ -62,6 +63,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     );
   const limits = readLimits(options.limits);
   const ownFiles = createOwnFiles(ledger, contracts, protectedFiles, () => undefined);
+  const anchors = createAnchors();
   const plan = (toolName: string): SandboxPlan =>
     planSandbox({
       toolName,
@@ -72,6 +74,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       hostEnvironment: process.env,
       homeDirectory: homedir(),
       limits,
+      anchors,
     });
   const runAs = async (
     toolName: string,
@@ -92,11 +95,12 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return markSandboxed(tool, {
       engine: 'bubblewrap',
       contracts: options.contracts,
-      sees: (path) => {
+      protects: (files, toolName) => {
         try {
-          return planShows(plan(tool.name), path);
+          const made = plan(toolName);
+          return files.every((file) => planProtects(made, file));
         } catch {
-          return false; // without a plan no call runs
+          return false; // without a plan no call runs, and a later plan may differ
         }
       },
     });

@@ -5,8 +5,16 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
+import { createAnchors } from './anchors.ts';
 import { toBubblewrapArguments } from './bubblewrap-arguments.ts';
-import { defaultLimits, planSandbox, planShows, type PlanInput, type SandboxPlan } from './plan.ts';
+import {
+  defaultLimits,
+  planProtects,
+  planSandbox,
+  planShows,
+  type PlanInput,
+  type SandboxPlan,
+} from './plan.ts';
 
 let folder: string;
 let project: string;
@@ -184,7 +192,7 @@ describe('own files', () => {
   test('behind a link inside the project are refused', () => {
     mkdirSync(join(folder, 'real'));
     symlinkSync(join(folder, 'real'), join(project, 'linked'));
-    expect(() => plan([here], { ownFiles: [ledgerAt('linked/ledger.db')] })).toThrow(/through a link/);
+    expect(() => plan([here], { ownFiles: [ledgerAt('linked/ledger.db')] })).toThrow(/through the link/);
   });
 
   test('in a folder that readOnly shows are refused', () => {
@@ -214,6 +222,102 @@ describe('an excluded path', () => {
   test('with a second name is refused', () => {
     linkSync(join(project, '.env'), join(project, 'copy'));
     expect(() => plan()).toThrow(/\.env is excluded and has a second name/);
+  });
+});
+
+describe('a path of a rule', () => {
+  test.each(['%2eenv', 'file:///srv/.env', '*.env', '.en[v]'])('is refused as %s', (text) => {
+    expect(() =>
+      plan([`{ id: x, type: sandbox, tools: [Bash], within: ['.'], not_within: ['${text}'], message: m }`]),
+    ).toThrow(/takes plain paths/);
+  });
+
+  test('excludes existing names that differ in case, as the text rule does', () => {
+    const made = plan([
+      `{ id: x, type: sandbox, tools: [Bash], within: ['.'], not_within: [.ENV, SRC/Deep], message: m }`,
+    ]);
+    expect(coversOf(made)).toEqual(
+      expect.arrayContaining(['hidden_file project/.env', 'hidden_folder project/src/deep']),
+    );
+  });
+});
+
+describe('a folder that a call replaced by a link', () => {
+  const outside = (): string => {
+    const path = join(folder, 'outside');
+    mkdirSync(path);
+    return path;
+  };
+  const nested = `{ id: x, type: sandbox, tools: [Bash], within: ['.', src], message: m }`;
+  const wide = `{ id: wide, type: sandbox, tools: [Bash], within: ['.'], message: m }`;
+  const narrow = `{ id: narrow, type: sandbox, tools: [read_file], within: [src], message: m }`;
+
+  test('is refused where the same tool may write the folder around it', () => {
+    rmSync(join(project, 'src'), { recursive: true });
+    symlinkSync(outside(), join(project, 'src'));
+    expect(() => plan([nested])).toThrow(/through the link .*project\/src/);
+  });
+
+  test('is pinned for a tool with wider rules, and refused for the one with narrow rules', () => {
+    const more = { contracts: toContracts([wide, narrow]), anchors: createAnchors() };
+    expect(coversOf(plan([wide], more))).toEqual(['pinned project/src']);
+    expect(plan([wide], { ...more, toolName: 'read_file' }).writable.map(short)).toEqual(['project/src']);
+    rmSync(join(project, 'src'), { recursive: true });
+    symlinkSync(outside(), join(project, 'src'));
+    expect(() => plan([wide], { ...more, toolName: 'read_file' })).toThrow(/through the link/);
+    expect(coversOf(plan([wide], more))).toEqual([]);
+    // Other rules are loaded, and none of them allows the wider folder now.
+    expect(() => plan([wide], { ...more, contracts: toContracts([narrow]), toolName: 'read_file' })).toThrow(
+      /through the link/,
+    );
+  });
+
+  test('is refused if it leads elsewhere than when the rules were loaded', () => {
+    symlinkSync(project, join(folder, 'current'));
+    const contracts = toContracts([wide], join(folder, 'current'));
+    const anchors = createAnchors();
+    expect(plan([wide], { contracts, anchors }).writable.map(short)).toEqual(['project']);
+    rmSync(join(folder, 'current'));
+    symlinkSync(outside(), join(folder, 'current'));
+    expect(() => plan([wide], { contracts, anchors })).toThrow(/when the rules were loaded/);
+  });
+
+  test('is refused in readOnly, whose parents are pinned before', () => {
+    const readOnly = [join(project, 'src/deep')];
+    expect(coversOf(plan([wide], { readOnly }))).toEqual([
+      'pinned project/src',
+      'read_only project/src/deep',
+    ]);
+    rmSync(join(project, 'src/deep'), { recursive: true });
+    symlinkSync(outside(), join(project, 'src/deep'));
+    expect(() => plan([wide], { readOnly })).toThrow(/through the link/);
+  });
+});
+
+describe('read-only own files', () => {
+  const file = (path: string): OwnFile => ({
+    path: join(project, path),
+    kind: 'contract_file',
+    access: 'read_only',
+    withCompanions: false,
+  });
+
+  test('behind a link inside the project are refused', () => {
+    writeFileSync(join(project, 'src/rules.yaml'), '');
+    symlinkSync('src/rules.yaml', join(project, 'rules.yaml'));
+    expect(() => plan([here], { ownFiles: [file('rules.yaml')] })).toThrow(/through the link/);
+  });
+
+  test('that do not exist are watched, and do not count as protected', () => {
+    const made = plan([here], { ownFiles: [file('new.yaml')] });
+    expect(made.watched.map(({ path }) => short(path))).toContain('project/new.yaml');
+    expect(planProtects(made, file('new.yaml'))).toBe(false);
+  });
+
+  test('count as protected if they are covered', () => {
+    writeFileSync(join(project, 'rules.yaml'), '');
+    expect(planProtects(plan([here], { ownFiles: [file('rules.yaml')] }), file('rules.yaml'))).toBe(true);
+    expect(planProtects(plan(), file('rules.yaml'))).toBe(false);
   });
 });
 

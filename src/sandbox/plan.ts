@@ -11,7 +11,7 @@
  *    rules and files change.
  */
 import { lstatSync, readlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import { quote } from '../base/nearest.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
@@ -19,7 +19,8 @@ import { createRuleIndex } from '../policy/language/rule-index.ts';
 import type { SandboxRule } from '../policy/language/ruleset.ts';
 import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
-import { checkOwnFile, cover, exists, folderToHide, hides, isFolder } from './covers.ts';
+import { createAnchors, findLinkIn, type SandboxAnchors } from './anchors.ts';
+import { checkOwnFile, cover, exists, findSpellings, folderToHide, hides, isFolder } from './covers.ts';
 import { isInside, isInsideOne, orderCovers, type SandboxCover } from './covers.ts';
 
 /** What the calls of one tool see, and how much they may use. */
@@ -90,32 +91,54 @@ export type PlanInput = {
   readonly hostEnvironment: Readonly<Record<string, string | undefined>>;
   readonly homeDirectory: string;
   readonly limits: SandboxLimits;
+  /** What earlier plans of the same sandbox know. */
+  readonly anchors?: SandboxAnchors;
 };
 
 export function planSandbox(input: PlanInput): SandboxPlan {
-  const { toolName, contracts, ownFiles, limits } = input;
+  const { toolName, contracts, ownFiles, limits, anchors = createAnchors() } = input;
+  const named = loadAnchors(anchors, input);
   const rules = findRules(toolName, contracts);
   const place = createPlacer(contracts.workflowHost.workingDirectory, input.homeDirectory);
   const excluded = rules.flatMap((rule) => rule.notWithin.flatMap(place));
   const writable = findWritable(toolName, rules, place, excluded);
   const { folders: system, links } = findSystemFolders();
+  anchors.addWritable(writable);
+  for (const path of rules.flatMap(({ within = [] }) => within.map((text) => place(text)[0] ?? text)))
+    anchors.check(path, 'The sandbox rules name');
+  for (const path of input.readOnly) anchors.check(resolve(path), 'readOnly names');
+  for (const file of ownFiles) anchors.check(file.path, `The path of ${describeOwnFile(file)},`);
   const given = input.readOnly.map((path) => checkReadOnly(path, ownFiles, writable));
-  const readOnly = [...system, ...given];
+  const readOnly = [...system, ...given.filter((path) => !isInsideOne(writable, path))];
   const visible = [...writable, ...readOnly];
 
   for (const file of ownFiles) checkOwnFile(file, writable, system);
   const covers = new Map<string, SandboxCover>();
   const watched = new Map<string, string | undefined>();
-  for (const path of excluded) cover(path, visible, covers, watched);
+  for (const path of excluded.flatMap((each) => findSpellings(each, visible)))
+    cover(path, visible, covers, watched);
   for (const file of ownFiles)
     if (file.access === 'read_only') {
       const path = realPath(file.path);
-      if (isInsideOne(writable, path) && exists(path) && !covers.has(path))
-        covers.set(path, { kind: 'read_only', path });
+      if (!isInsideOne(writable, path) || covers.has(path)) continue;
+      if (exists(path)) covers.set(path, { kind: 'read_only', path });
+      else watched.set(path, undefined);
     } else if (file.kind === 'ledger') {
       const folder = folderToHide(file, writable);
       if (folder !== undefined) covers.set(folder, { kind: 'hidden_folder', path: folder });
     } else cover(file.path, visible, covers, watched);
+  for (const path of given)
+    if (isInsideOne(writable, path) && !covers.has(path)) covers.set(path, { kind: 'read_only', path });
+  // A call must not replace a folder that the rules of another tool name.
+  for (const path of named)
+    if (
+      isInsideOne(writable, path) &&
+      !writable.includes(path) &&
+      !covers.has(path) &&
+      isFolder(path) &&
+      realPath(path) === path
+    )
+      covers.set(path, { kind: 'pinned', path });
 
   const start = contracts.workflowHost.workingDirectory;
   return {
@@ -138,6 +161,28 @@ export function planSandbox(input: PlanInput): SandboxPlan {
     environment: makeEnvironment(input, given),
     limits,
   };
+}
+
+/** Resolves every folder that an enforced rule or the host names. Returns their real paths. */
+function loadAnchors(
+  anchors: SandboxAnchors,
+  { contracts, readOnly, homeDirectory }: PlanInput,
+): readonly string[] {
+  const place = createPlacer(contracts.workflowHost.workingDirectory, homeDirectory);
+  return anchors.load(contracts.policy, () => [
+    ...contracts.policy.composed.rules.flatMap(({ rule, mode, candidate }) =>
+      rule.type !== 'sandbox' || candidate || mode !== 'enforce'
+        ? []
+        : (rule.within ?? []).flatMap((text) => {
+            try {
+              return place(text).slice(0, 1);
+            } catch {
+              return []; // the plan of the tool itself says what is wrong
+            }
+          }),
+    ),
+    ...readOnly.map((path) => resolve(path)),
+  ]);
 }
 
 /** A plan with the system only, to find out whether the engine works here. */
@@ -179,6 +224,20 @@ export function planShows(plan: SandboxPlan, absolutePath: string): boolean {
   return [...plan.writable, ...plan.readOnly].some((root) => isInside(root, path) || isInside(path, root));
 }
 
+/** Does the plan keep calls away from this file as its access says? */
+export function planProtects(plan: SandboxPlan, file: Omit<OwnFile, 'kind'>): boolean {
+  if (findLinkIn(file.path, plan.writable) !== undefined) return false;
+  const path = realPath(resolve(file.path));
+  const whole = file.withCompanions ? dirname(path) : path;
+  if (plan.covers.some((each) => hides(each) && isInside(each.path, whole))) return true;
+  const roots = file.access === 'sealed' ? [...plan.writable, ...plan.readOnly] : plan.writable;
+  if (!roots.some((root) => isInside(root, path) || isInside(path, root))) return true;
+  return (
+    file.access === 'read_only' &&
+    plan.covers.some(({ kind, path: covered }) => kind === 'read_only' && isInside(covered, whole))
+  );
+}
+
 /** The enforced sandbox rules of a tool, and their ids. Throws if there is none: nothing would say what is allowed. */
 function findRules(toolName: string, { policy }: Contracts): readonly SandboxRule[] {
   const all = policy.composed.rules.flatMap(({ rule, mode, candidate }) =>
@@ -201,6 +260,11 @@ type Place = (text: string) => readonly string[];
 function createPlacer(workingDirectory: string | undefined, homeDirectory: string): Place {
   return (text) => {
     const written = text.trim();
+    if (/[*?[\]{}]|%[0-9a-f]{2}|^[a-z][a-z0-9+.-]+:/i.test(written))
+      throw new QuittanceError(
+        'config.invalid',
+        `The sandbox rule names ${quote(text)}. The executor takes plain paths: no patterns, no percent escapes and no scheme. Write the path as it is on the disk.`,
+      );
     if (
       written !== '~' &&
       !written.startsWith('~/') &&

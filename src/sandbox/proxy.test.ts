@@ -60,6 +60,11 @@ describe('an address', () => {
     expect(judge.mayReach('127.0.0.1', 80)).toBe(false);
   });
 
+  test('without a port in its entry is allowed on web ports only', () => {
+    const judge = createHostJudge([rule(['127.0.0.1', 'app.example:8080'])]);
+    expect([80, 443, 8080].map((port) => judge.mayReach('127.0.0.1', port))).toEqual([true, true, false]);
+  });
+
   test('that a rule denies is refused behind any name', () => {
     expect(createHostJudge([rule(['*'], ['93.184.216.34'])]).mayReach('93.184.216.34', 443)).toBe(false);
     expect(createHostJudge([rule(['*'])]).mayReach('93.184.216.34', 443)).toBe(true);
@@ -156,6 +161,30 @@ describe('the proxy', () => {
     const { answer, reached } = await send(entries, text(port));
     expect(answer).toMatch(/^HTTP\/1\.1 403/);
     expect(reached).toEqual([]);
+  });
+
+  test.each([
+    ['a trailer that does not fit', 'HTTP/1.1 200 OK\r\nTrailer: X\r\nContent-Length: 3\r\n\r\nabc', 200],
+    ['the status 099', 'HTTP/1.1 099 X\r\nContent-Length: 3\r\n\r\nabc', 502],
+    ['the status 000', 'HTTP/1.1 000 X\r\nContent-Length: 3\r\n\r\nabc', 502],
+    ['the status 600', 'HTTP/1.1 600 X\r\nContent-Length: 3\r\n\r\nabc', 502],
+    ['another protocol', 'HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nabc', 502],
+    [
+      'headers of the connection',
+      'HTTP/1.1 200 OK\r\nConnection: X-Hop\r\nX-Hop: hop\r\nKeep-Alive: hop\r\nProxy-Authenticate: hop\r\nContent-Length: 3\r\n\r\nabc',
+      200,
+    ],
+  ])('survives an answer with %s, and passes on nothing of the connection', async (_, answered, status) => {
+    const host = createTcpServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(answered, 'latin1'));
+    }).listen(0, '127.0.0.1');
+    await once(host, 'listening');
+    const at = `127.0.0.1:${(host.address() as AddressInfo).port}`; // it listens on a port
+    const { answer } = await send([at], `GET http://${at}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    host.close();
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer).not.toMatch(/hop|trailer/i);
+    expect(answer.includes('abc')).toBe(status === 200);
   });
 
   test('ends a call whose frames are too large or too many', async () => {

@@ -8,7 +8,8 @@
  *   exactly the address allows it.
  */
 import { lookup } from 'node:dns/promises';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { connect, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { isPrivateAddress } from '../outbound/address.ts';
@@ -33,8 +34,12 @@ export function createHostJudge(rules: readonly HostRule[]): HostJudge {
   const compiled = rules.map(({ allowed, denied }) => ({
     web: compileHosts(allowed, denied),
     otherPorts: compileHosts(allowed.filter(hasPort), denied),
-    exact: compileHosts(
+    webExact: compileHosts(
       allowed.filter((entry) => !hasWildcard(entry)),
+      denied,
+    ),
+    otherExact: compileHosts(
+      allowed.filter((entry) => !hasWildcard(entry) && hasPort(entry)),
       denied,
     ),
     notDenied: compileHosts(['*'], denied),
@@ -49,7 +54,10 @@ export function createHostJudge(rules: readonly HostRule[]): HostJudge {
       compiled.every(({ web, otherPorts }) => (webPorts.has(port) ? web : otherPorts)(toFound(host, port))),
     mayReach: (address, port) => {
       const found = toFound(address, port);
-      return compiled.every(({ exact, notDenied }) => (isPrivateAddress(address) ? exact : notDenied)(found));
+      const isPrivate = isPrivateAddress(address);
+      return compiled.every(({ webExact, otherExact, notDenied }) =>
+        (isPrivate ? (webPorts.has(port) ? webExact : otherExact) : notDenied)(found),
+      );
     },
   };
 }
@@ -102,8 +110,13 @@ export function createProxy({ rules, onReached, onRefused }: ProxyOptions): Prox
   };
 
   const ways: Ways = { resolve, keep };
-  const server = createServer((request, response) => void forward(request, response, ways));
-  server.on('connect', (request, client, head) => void tunnel(request, keep(client), head, ways));
+  // An error that no handler expects ends its connection, never the host process.
+  const server = createServer((request, response) => {
+    forward(request, response, ways).catch(() => response.destroy());
+  });
+  server.on('connect', (request, client, head) => {
+    tunnel(request, keep(client), head, ways).catch(() => client.destroy());
+  });
   server.on('clientError', (_error, client) => client.destroy());
 
   const accept = (connection: Duplex): void => {
@@ -134,30 +147,44 @@ async function forward(request: IncomingMessage, response: ServerResponse, ways:
   const port = url.port === '' ? 80 : Number(url.port);
   const found = await ways.resolve(url.hostname.replace(/^\[|\]$/g, ''), port);
   if ('refusal' in found) return refuse(response, found.refusal);
-  const headers = Object.fromEntries(
-    Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name) && !name.startsWith('proxy-')),
-  );
   const upstream = httpRequest(
     {
       host: found.address,
       port,
       method: request.method,
       path: `${url.pathname}${url.search}`,
-      headers: { ...headers, host: url.host },
+      headers: { ...passedHeaders(request.headers), host: url.host },
       agent: false,
     },
-    (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    },
+    (answer) => passAnswer(answer, response),
   );
   upstream.on('socket', (socket: Socket) => ways.keep(socket));
+  // Without a listener Node would keep the socket of an answer that asks to change the protocol.
+  upstream.on('upgrade', (_answer, socket) => {
+    socket.destroy();
+    refuse(response, 'The host answered with another protocol.', 502);
+  });
   upstream.on('error', (error) => {
     if (response.headersSent) response.destroy();
     else refuse(response, error.message, 502);
   });
   response.on('close', () => upstream.destroy());
   request.pipe(upstream);
+}
+
+/** The host chooses every byte of an answer, so Node may refuse to write parts of it. */
+function passAnswer(answer: IncomingMessage, response: ServerResponse): void {
+  const status = answer.statusCode ?? 0;
+  answer.on('error', () => response.destroy());
+  try {
+    if (status < 200 || status > 599) throw new RangeError(`The host answered with the status ${status}.`);
+    response.writeHead(status, passedHeaders(answer.headers));
+    answer.pipe(response);
+  } catch (error) {
+    answer.destroy();
+    if (response.headersSent) response.destroy();
+    else refuse(response, error instanceof Error ? error.message : 'The answer is invalid.', 502);
+  }
 }
 
 async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer, ways: Ways): Promise<void> {
@@ -187,7 +214,7 @@ async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer, wa
   client.on('close', () => upstream.destroy());
 }
 
-/** Headers of one connection, which a proxy does not pass on. */
+/** Headers of one connection, which a proxy does not pass on. `connection` can name more of them. */
 const hopHeaders = new Set([
   'connection',
   'keep-alive',
@@ -197,6 +224,15 @@ const hopHeaders = new Set([
   'upgrade',
   'host',
 ]);
+
+function passedHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase()));
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => !hopHeaders.has(name) && !named.has(name) && !name.startsWith('proxy-'),
+    ),
+  );
+}
 
 function refuse(response: ServerResponse, reason: string, status = 403): void {
   response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });

@@ -4,13 +4,23 @@
  */
 import type { AnyTool } from './define-tool.ts';
 
+/** A file that calls must not touch. See own-file.ts. */
+type ProtectedFile = {
+  readonly path: string;
+  readonly access: 'sealed' | 'read_only';
+  readonly withCompanions: boolean;
+};
+
 /** How the executor confines a tool. */
 export type SandboxMark = {
   readonly engine: 'bubblewrap';
   /** The contracts whose sandbox rules the executor enforces. */
   readonly contracts: object;
-  /** Can a call of this tool see the file or folder, or something in it, under the rules in force now? */
-  readonly sees: (absolutePath: string) => boolean;
+  /**
+   * Do calls under this name, under the rules in force now, neither see the sealed ones of these files nor write the
+   * others?
+   */
+  readonly protects: (files: readonly ProtectedFile[], toolName: string) => boolean;
 };
 
 const marks = new WeakMap<AnyTool['run'], SandboxMark>();

@@ -49,7 +49,7 @@ describe('the tools of a sandbox', () => {
     expect(make().fileTools().every(isSandboxedTool)).toBe(true);
   });
 
-  test('say which files they see', () => {
+  test('say which files they protect, under the name of the call', () => {
     const ledger = {
       ownFiles: [
         {
@@ -61,9 +61,13 @@ describe('the tools of a sandbox', () => {
       ],
     } as const;
     const mark = sandboxMarkOf(make({ ledger }).shellTool({ name: 'Bash' }));
-    expect(mark?.sees(join(project, 'src/a.ts'))).toBe(true);
-    expect(mark?.sees(join(project, '.quittance/ledger.db'))).toBe(false);
-    expect(mark?.sees(join(folder, 'ledger.db'))).toBe(false);
+    const protects = (path: string, access: 'sealed' | 'read_only', name = 'Bash') =>
+      mark?.protects([{ path, access, withCompanions: false }], name);
+    expect(protects(join(project, 'src/a.ts'), 'sealed')).toBe(false);
+    expect(protects(join(project, 'src/a.ts'), 'read_only')).toBe(false);
+    expect(protects(join(project, '.quittance/ledger.db'), 'sealed')).toBe(true);
+    expect(protects(join(folder, 'ledger.db'), 'sealed')).toBe(true);
+    expect(protects(join(folder, 'ledger.db'), 'sealed', 'no_rule')).toBe(false);
   });
 
   test('are judged by the kernel where a rule lists no commands, and by their text where it does', async () => {
@@ -91,6 +95,32 @@ describe('the tools of a sandbox', () => {
     expect(await decide('', false, loop)).toBe('contract');
     expect(await decide('allows: { commands: [ls] },', true, loop)).toBe('contract');
     expect(await decide('allows: { commands: [ls] },', true, 'ls')).toBe('write_denied');
+  });
+
+  test('are kept away from files that only the runtime knows, also under another name', async () => {
+    const rules = contractsFromYamlString(
+      `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: b }\ndefaults: { mode: enforce }\nrules:\n  - { id: a, type: sandbox, tools: [Bash], within: [narrow], message: m }\n  - { id: b, type: sandbox, tools: [Other, write_file, read_file, edit_file, list_directory], within: ['.'], message: m }\n`,
+      { workingDirectory: project },
+    );
+    mkdirSync(join(project, 'narrow'), { recursive: true });
+    const sandbox = make({ contracts: rules });
+    const shell = sandbox.shellTool({ name: 'Bash' });
+    const runtime = createRuntime({
+      tools: [...sandbox.fileTools(), { ...shell, name: 'Other' }],
+      contracts: rules,
+      protectedFiles: { sealed: [join(project, 'key.pem')] },
+      onConfirm: () => ({ decision: 'deny', by: 'test' }),
+    });
+    runtime.protectFiles({ readOnly: [join(project, 'settings.yaml')] });
+    const turn = runtime.turn({ sessionId: 's' });
+    const written = await turn.call({
+      id: 'c1',
+      name: 'write_file',
+      arguments: { path: 'settings.yaml', content: 'x' },
+    });
+    const read = await turn.call({ id: 'c2', name: 'Other', arguments: { command: 'cat key.pem' } });
+    await runtime.close();
+    for (const outcome of [written, read]) expect(outcome).toMatchObject({ reason: 'contract' });
   });
 
   test('need a rule for their name', () => {
