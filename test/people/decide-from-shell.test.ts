@@ -33,7 +33,10 @@ beforeEach(() => {
   ledger = join(folder, 'ledger.db');
 });
 
-async function readHeld(): Promise<ConfirmationView> {
+/** The question as the lists show it. They may be behind the ledger for a moment. */
+const readHeld = (): Promise<ConfirmationView> => eventually(readNow);
+
+async function readNow(): Promise<ConfirmationView> {
   const opened = await openLedger(ledger, { readOnly: true });
   try {
     const [view] = (await listConfirmations({ ledger: opened }, {})).rows;
@@ -226,7 +229,9 @@ describe('a shell that the host started', () => {
     expect(await readHeld()).toMatchObject({ status: 'pending' });
     const passed = await detach('with-token', `env QUITTANCE_TOKEN=${token} ${words(...args)}`);
     expect(passed).toMatchObject({ code: '0', said: expect.stringMatching(/Approved by Ada \(token /) });
-    expect(await readHeld()).toMatchObject({ status: 'approved', by: { name: 'Ada' } });
+    await eventually(async () =>
+      expect(await readNow()).toMatchObject({ status: 'approved', by: { name: 'Ada' } }),
+    );
   });
 });
 
@@ -252,10 +257,12 @@ describe('a person at a terminal that the host did not start', () => {
       code: 0,
     });
     expect(words).toEqual([inputDigest.slice(inputDigest.indexOf(':') + 1).slice(0, 4)]);
-    expect(await readHeld()).toMatchObject({
-      status: 'approved',
-      by: { name: 'Ada', identity: { kind: 'os_user' } },
-    });
+    await eventually(async () =>
+      expect(await readNow()).toMatchObject({
+        status: 'approved',
+        by: { name: 'Ada', identity: { kind: 'os_user' } },
+      }),
+    );
   });
 
   test('makes the first token, which nothing else can make', async () => {
@@ -350,9 +357,11 @@ describe('a program with a token', () => {
     expect(await readHeld()).toMatchObject({ status: 'pending' });
     const done = await runCli([...args, '--token-file', path, '--by', 'Ada']);
     expect(done).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/Approved by Ada \(token /) });
-    expect(await readHeld()).toMatchObject({
-      status: 'approved',
-      by: { name: 'Ada', identity: { kind: 'token', name: 'Ada', via: 'bearer', roles: ['approver'] } },
-    });
+    await eventually(async () =>
+      expect(await readNow()).toMatchObject({
+        status: 'approved',
+        by: { name: 'Ada', identity: { kind: 'token', name: 'Ada', via: 'bearer', roles: ['approver'] } },
+      }),
+    );
   });
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { listConfirmations } from '../../src/runtime/people/list-confirmations.ts';
 import { makeToken } from '../make-token.ts';
+import { eventually } from '../eventually.ts';
 import { startHost } from '../people/start-host.ts';
 import { cliCommand, runCli } from '../run-cli.ts';
 import { quoteWord } from '../sit-at-terminal.ts';
@@ -17,9 +18,13 @@ test('a shell of the host cannot decide with a token, and another process of thi
   const host = await startHost(url, { QUITTANCE_SEAL_KEY: sealKey });
   const token = await makeToken(url, Buffer.from(sealKey, 'hex'), 'approver', 'Ada');
   const ledger = await openLedger(url, { readOnly: true, sealKey: Buffer.from(sealKey, 'hex') });
-  const [held] = (await listConfirmations({ ledger }, {})).rows;
+  const held = await eventually(async () => {
+    const [view] = (await listConfirmations({ ledger }, {})).rows;
+    if (view === undefined) throw new Error('The host holds no call.');
+    return view;
+  });
   await ledger.close();
-  const args = ['approve', 'call_refund', '--digest', held?.inputDigest ?? '', '--ledger', url];
+  const args = ['approve', 'call_refund', '--digest', held.inputDigest, '--ledger', url];
   const refused = await host.run(
     `env QUITTANCE_TOKEN=${token} ${cliCommand(...args)
       .map(quoteWord)
