@@ -20,6 +20,8 @@ export type SandboxAnchors = {
   /** Throws if calls could have changed where this path leads. */
   readonly check: (path: string, what: string) => void;
   readonly writable: () => readonly string[];
+  /** Where an excluded path led when the rules were loaded. A call may have replaced its link since. */
+  readonly firstPlaceOf: (path: string) => string | undefined;
 };
 
 export function createAnchors(): SandboxAnchors {
@@ -52,6 +54,7 @@ export function createAnchors(): SandboxAnchors {
         );
     },
     writable: () => [...writable],
+    firstPlaceOf: (path) => places.get(path),
   };
 }
 

@@ -61,6 +61,19 @@ const coversOf = (made: SandboxPlan): readonly string[] =>
   made.covers.map(({ kind, path }) => `${kind} ${short(path)}`);
 
 describe('the rules of a tool', () => {
+  test('hide the target of an excluded link, also after a call replaced the link', () => {
+    rmSync(join(project, '.env'));
+    writeFileSync(join(project, 'src/env'), 'secret');
+    symlinkSync('src/env', join(project, '.env'));
+    const more = { contracts: toContracts([here]), anchors: createAnchors() };
+    expect(coversOf(plan([here], more))).toContain('hidden_file project/src/env');
+    rmSync(join(project, '.env'));
+    writeFileSync(join(project, '.env'), 'other');
+    expect(coversOf(plan([here], more))).toEqual(
+      expect.arrayContaining(['hidden_file project/.env', 'hidden_file project/src/env']),
+    );
+  });
+
   test('make the folder of the project writable, hide what is excluded, and watch what does not exist yet', () => {
     const made = plan();
     expect(made.writable.map(short)).toEqual(['project']);

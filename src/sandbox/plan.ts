@@ -100,7 +100,12 @@ export function planSandbox(input: PlanInput): SandboxPlan {
   const named = loadAnchors(anchors, input);
   const rules = findRules(toolName, contracts);
   const place = createPlacer(contracts.workflowHost.workingDirectory, input.homeDirectory);
-  const excluded = rules.flatMap((rule) => rule.notWithin.flatMap(place));
+  const excluded = rules.flatMap((rule) =>
+    rule.notWithin.flatMap((text) => {
+      const places = place(text);
+      return [...places, ...places.flatMap((path) => anchors.firstPlaceOf(path) ?? [])];
+    }),
+  );
   const writable = findWritable(toolName, rules, place, excluded);
   const { folders: system, links } = findSystemFolders();
   anchors.addWritable(writable);
@@ -173,7 +178,7 @@ function loadAnchors(
     ...contracts.policy.composed.rules.flatMap(({ rule, mode, candidate }) =>
       rule.type !== 'sandbox' || candidate || mode !== 'enforce'
         ? []
-        : (rule.within ?? []).flatMap((text) => {
+        : [...(rule.within ?? []), ...rule.notWithin].flatMap((text) => {
             try {
               return place(text).slice(0, 1);
             } catch {
