@@ -134,13 +134,13 @@ function isFileOfLedger(path: string, given: Given, context: Context): boolean {
   const found = statOf(path);
   if (found === undefined) return false;
   const ledger = findFile(given, context);
-  const beside =
+  const companions =
     ledger === undefined
       ? []
       : readdirSync(dirname(ledger))
           .filter((name) => name.startsWith(basename(ledger)))
           .map((name) => join(dirname(ledger), name));
-  return [...beside, context.env['QUITTANCE_SEAL_KEY_FILE'], given.text('seal-key-file')].some((own) => {
+  return [...companions, context.env['QUITTANCE_SEAL_KEY_FILE'], given.text('seal-key-file')].some((own) => {
     const other = own === undefined || own === '' ? undefined : statOf(own);
     return other !== undefined && other.ino === found.ino && other.dev === found.dev;
   });

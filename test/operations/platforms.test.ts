@@ -13,7 +13,12 @@ const features: readonly {
   {
     name: '/proc and /dev, read as files',
     pattern: /(?:readFileSync|readlinkSync|open|openSync|statSync)\([`'"]\/(?:proc|dev|sys)\b|= '\/proc/,
-    files: ['src/http/thread-clock.ts', 'src/store/files/system-process.ts'],
+    files: [
+      'src/http/thread-clock.ts',
+      'src/sandbox/measure-processes.ts',
+      'src/sandbox/run-sandboxed.ts',
+      'src/store/files/system-process.ts',
+    ],
   },
   {
     name: 'a fixed temporary folder',
@@ -33,7 +38,7 @@ const features: readonly {
   {
     name: 'flags of open that Windows does not have',
     pattern: /constants\.O_(?:DIRECT|DIRECTORY|NOATIME|NOFOLLOW|SYNC|DSYNC|NONBLOCK)\b(?! \?\?)/,
-    files: [],
+    files: ['src/sandbox/sandbox-files.ts'],
   },
   {
     name: 'programs of one system',

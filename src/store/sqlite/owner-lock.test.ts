@@ -89,7 +89,7 @@ describe('an owner', () => {
     const ownerId = newOwnerId();
     const lock = takeOwnerLock(folder, ownerId);
     const own = readProcess(process.pid);
-    expect(readLockProcesses(folder)).toEqual([{ pid: process.pid, startedAt: own?.startedAt }]);
+    expect(readLockProcesses(folder)).toMatchObject([{ pid: process.pid, startedAt: own?.startedAt }]);
     const left = readFileSync(join(folder, `${ownerId}.process`));
     lock.end();
     expect(readdirSync(folder)).toEqual([]);
