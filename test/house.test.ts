@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { grownFunctions, newHits, toBaseline } from '../scripts/house/baseline.ts';
-import { longestFunction } from '../scripts/house/function-lengths.ts';
+import { newHits, toBaseline } from '../scripts/house/baseline.ts';
 import { readText } from '../scripts/house/read-files.ts';
 import { tics } from '../scripts/house/tics.ts';
 
@@ -128,7 +127,7 @@ describe('the baseline', () => {
     files: Readonly<Record<string, string>>,
   ): Map<string, ReturnType<typeof readText>['hits']> =>
     new Map(Object.entries(files).map(([path, text]) => [path, readText(path, text).hits]));
-  const baseline = toBaseline(hitsOf({ 'src/a.ts': old }), []);
+  const baseline = toBaseline(hitsOf({ 'src/a.ts': old }));
   const worse = (files: Readonly<Record<string, string>>): string[] =>
     newHits(hitsOf(files), baseline).flatMap(({ file, hits }) =>
       hits.map(({ line, tic }) => `${file}:${line} ${tic}`),
@@ -154,33 +153,7 @@ describe('the baseline', () => {
   });
 
   test('gets shorter with the text', () => {
-    const after = toBaseline(hitsOf({ 'src/a.ts': '// Told of all.\n' }), []);
+    const after = toBaseline(hitsOf({ 'src/a.ts': '// Told of all.\n' }));
     expect(newHits(hitsOf({ 'src/a.ts': old }), after)).toHaveLength(1);
-  });
-});
-
-describe('functions', () => {
-  const lines = (count: number): string => '  step();\n'.repeat(count - 2);
-  const found = (text: string): string[] =>
-    readText('src/some/run-steps.ts', text).functions.map(({ key, lines: length }) => `${key}: ${length}`);
-
-  test('of more than 80 lines are found by name', () => {
-    expect(found(`function run() {\n${lines(80)}}\n`)).toEqual([]);
-    expect(found(`function run() {\n${lines(81)}}\n`)).toEqual(['run-steps.ts run: 81']);
-    expect(found(`const run = () => {\n${lines(81)}};\n`)).toEqual(['run-steps.ts run: 81']);
-    expect(found(`class Runner {\n  run() {\n${lines(81)}}\n}\n`)).toEqual(['run-steps.ts run: 81']);
-  });
-
-  test('may be longer if they are a table', () => {
-    expect(found(`function table() {\n  return [\n${'    1,\n'.repeat(90)}  ];\n}\n`)).toEqual([]);
-  });
-
-  test('that are in the baseline may not grow', () => {
-    const grown = (length: number): number =>
-      grownFunctions([{ key: 'a.ts run', line: 1, lines: length }], { functions: { 'a.ts run': 90 } }).length;
-    expect([grown(90), grown(91)]).toEqual([0, 1]);
-    expect(
-      grownFunctions([{ key: 'b.ts run', line: 1, lines: longestFunction + 1 }], { functions: {} }),
-    ).toHaveLength(1);
   });
 });

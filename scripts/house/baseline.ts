@@ -1,17 +1,13 @@
 /**
- * The old text and the old functions that break the rules of `npm run house`. The list only gets shorter.
+ * The old text that breaks the rules of `npm run house`. The list only gets shorter.
  *
  * A hit is stored as a fingerprint of its sentence, under the file it was found in. So text can move between files, and
  * a message names only the new hits of a file.
  */
 import { createHash } from 'node:crypto';
-import type { FunctionLength } from './function-lengths.ts';
-import { longestFunction } from './function-lengths.ts';
 import type { Hit } from './tics.ts';
 
 export type Baseline = {
-  /** Lines of functions that are too long, by `file-name.ts functionName`. */
-  readonly functions: Readonly<Record<string, number>>;
   /** Fingerprints by file, separated by spaces. */
   readonly tics: Readonly<Record<string, string>>;
 };
@@ -32,7 +28,7 @@ function fingerprint({ tic, sentence }: Hit): string {
  * The hits that are new. A hit is old if its sentence was in this file, or has moved here from a file that lost it.
  * A file may also exchange old hits for new ones, so that a rename may touch an old sentence.
  */
-export function newHits(found: HitsByFile, { tics }: Pick<Baseline, 'tics'>): NewHits[] {
+export function newHits(found: HitsByFile, { tics }: Baseline): NewHits[] {
   const unused = new Map(Object.entries(tics).map(([file, marks]) => [file, marks.split(' ')]));
   const take = (marks: string[] | undefined, mark: string): boolean => {
     const at = marks?.indexOf(mark) ?? -1;
@@ -50,24 +46,10 @@ export function newHits(found: HitsByFile, { tics }: Pick<Baseline, 'tics'>): Ne
   return unknown.filter(({ file, hits }) => hits.length > (unused.get(file)?.length ?? 0));
 }
 
-/** Functions that are too long and longer than they were. */
-export function grownFunctions(
-  found: readonly FunctionLength[],
-  { functions }: Pick<Baseline, 'functions'>,
-): FunctionLength[] {
-  return found.filter(({ key, lines }) => lines > Math.max(longestFunction, functions[key] ?? 0));
-}
-
 /** The baseline after this run. Call it only if nothing is new: then no number rises. */
-export function toBaseline(hits: HitsByFile, functions: readonly FunctionLength[]): Baseline {
-  const sorted = <Value>(entries: Iterable<readonly [string, Value]>): Record<string, Value> =>
-    Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
-  return {
-    functions: sorted(functions.map(({ key, lines }) => [key, lines] as const)),
-    tics: sorted(
-      [...hits]
-        .filter(([, of]) => of.length > 0)
-        .map(([file, of]) => [file, of.map(fingerprint).sort().join(' ')] as const),
-    ),
-  };
+export function toBaseline(hits: HitsByFile): Baseline {
+  const entries = [...hits]
+    .filter(([, of]) => of.length > 0)
+    .map(([file, of]) => [file, of.map(fingerprint).sort().join(' ')] as const);
+  return { tics: Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1))) };
 }

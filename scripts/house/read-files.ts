@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 import { findFlakyWaits } from './flaky-waits.ts';
-import { longFunctions, type FunctionLength } from './function-lengths.ts';
 import { markdownProse } from './markdown-prose.ts';
 import { findTics, type Hit } from './tics.ts';
 import { typescriptProse } from './typescript-prose.ts';
@@ -13,7 +12,6 @@ export type FileReading = {
   readonly path: string;
   readonly lines: number;
   readonly hits: readonly Hit[];
-  readonly functions: readonly FunctionLength[];
 };
 
 const folders = 'bench conformance console demo docs examples scripts src test'.split(' ');
@@ -36,9 +34,8 @@ export function findPaths(root: string): string[] {
 /** Applies the rules to one file. */
 export function readText(path: string, text: string): FileReading {
   const lines = text.split('\n').length - 1;
-  if (generated.test(text)) return { path, lines, hits: [], functions: [] };
-  if (path.endsWith('.md'))
-    return { path, lines, hits: markdownProse(text).flatMap(findTics), functions: [] };
+  if (generated.test(text)) return { path, lines, hits: [] };
+  if (path.endsWith('.md')) return { path, lines, hits: markdownProse(text).flatMap(findTics) };
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
   return {
     path,
@@ -47,7 +44,6 @@ export function readText(path: string, text: string): FileReading {
       ...typescriptProse(tree, isTest(path) ? 'titles' : 'all').flatMap(findTics),
       ...(isTest(path) ? findFlakyWaits(tree) : []),
     ],
-    functions: isTest(path) ? [] : longFunctions(path, tree),
   };
 }
 
