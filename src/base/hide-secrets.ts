@@ -9,6 +9,7 @@ import { createKeyPicker } from './key-picker.ts';
 import type { KeyRole } from './key-role.ts';
 import type { KeyReading } from './key-reader.ts';
 import { readInnerJson } from './inner-json.ts';
+import { findSplitKeys, isWebKeyPart } from './private-keys.ts';
 import { collectSecretLeaves } from './secret-leaves.ts';
 import { cutOut, redacted } from './text-mask.ts';
 import type { FoundSecrets, SecretWalk } from './secret-walk.ts';
@@ -21,7 +22,10 @@ const leastSecretNumber = 1e12;
 const deepestText = 6;
 
 /** The value without its secrets; the value itself if it has none. */
-export const hideSecrets = (value: JsonValue, walk: SecretWalk): JsonValue => visit(walk, value, 'other');
+export function hideSecrets(value: JsonValue, walk: SecretWalk): JsonValue {
+  walk.splitKeys = findSplitKeys(value);
+  return visit(walk, value, 'other');
+}
 
 function visit(walk: SecretWalk, at: JsonValue, role: KeyRole): JsonValue {
   if (typeof at === 'string') return note(walk, maskOne(walk, at, role), at);
@@ -50,6 +54,7 @@ function visitItems(
   role: KeyRole,
   program: string | undefined,
 ): JsonValue {
+  if (holdsSecretBytes(walk, items)) return note(walk, redacted, items);
   const hides = walk.rules.byName ? hiddenItems(walk, items, role, program) : undefined;
   let copy: JsonValue[] | undefined;
   for (let index = 0; index < items.length; index++) {
@@ -58,7 +63,7 @@ function visitItems(
     const hide = hides?.get(index);
     const kept =
       hide === undefined
-        ? visitItem(walk, item, role)
+        ? (hideKeyPart(walk, items, index, item) ?? visitItem(walk, item, role))
         : hide === 'all'
           ? hideAll(walk, item)
           : note(walk, hide.text, item);
@@ -67,6 +72,32 @@ function visitItems(
   }
   return copy ?? items;
 }
+
+/** The text without its part of a private key, if the key is spread over several texts. */
+function hideKeyPart(
+  walk: SecretWalk,
+  holder: object,
+  key: string | number,
+  text: JsonValue,
+): JsonValue | undefined {
+  const spans = walk.splitKeys.get(holder)?.get(key);
+  if (spans === undefined || typeof text !== 'string') return undefined;
+  for (const [start, end] of spans) walk.found.secrets.add(text.slice(start, end));
+  return note(walk, walk.rules.maskText(cutOut(text, [...spans]), walk.found.secrets), text);
+}
+
+/** A shorter list of bytes is not searched: it may be anything. */
+const fewestBytes = 32;
+
+/** A file read without an encoding is a list of bytes. */
+function holdsSecretBytes({ rules, found }: SecretWalk, items: readonly JsonValue[]): boolean {
+  if (items.length < fewestBytes || !items.every(isByte)) return false;
+  const text = Buffer.from(items as number[]).toString('latin1');
+  return rules.maskText(text, found.secrets) !== text;
+}
+
+const isByte = (item: JsonValue): boolean =>
+  typeof item === 'number' && Number.isInteger(item) && item >= 0 && item < 256;
 
 function visitItem(walk: SecretWalk, item: JsonValue, role: KeyRole): JsonValue {
   const { byName } = walk.rules;
@@ -130,7 +161,9 @@ function visitMembers(walk: SecretWalk, members: JsonObject): JsonValue {
       rules.maskText(key, walk.found.secrets);
       note(walk, keptKey, key);
     }
-    const kept = visitMember(walk, member, key, reading, row);
+    const kept =
+      hideKeyPart(walk, members, key, member) ??
+      (isWebKeyPart(members, key) ? hideAll(walk, member) : visitMember(walk, member, key, reading, row));
     trail.pop();
     if (kept !== member || keptKey !== key) (changes ??= new Map()).set(key, [keptKey, kept]);
   }
@@ -227,7 +260,11 @@ function maskJsonText(walk: SecretWalk, text: string): string | undefined {
   if (value === undefined || (typeof value.json !== 'object' && typeof value.json !== 'string'))
     return undefined;
   const found: FoundSecrets = { hidden: [], secrets: walk.found.secrets };
-  const kept = visit({ ...walk, found, trail: [], textDepth: walk.textDepth + 1 }, value.json, 'other');
+  const kept = visit(
+    { ...walk, found, trail: [], textDepth: walk.textDepth + 1, splitKeys: findSplitKeys(value.json) },
+    value.json,
+    'other',
+  );
   return found.hidden.length === 0 ? undefined : JSON.stringify(kept);
 }
 

@@ -221,6 +221,16 @@ const harmless: readonly JsonValue[] = [
   { url: 'https://x', credentials: 'same-origin', mode: 'same-origin' },
   { pass: true, total: 12, pass_rate: 0.5, passed: ['one_test_name'] },
   { user: 'bob', authority: 'https://login.example.org', authorized: true, credentialed: 'no' },
+  {
+    text: '-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIU\n-----END CERTIFICATE-----',
+    lines: ['PRIVATE', 'x'],
+  },
+  {
+    jwk: { kty: 'EC', x: 'aB3dE5gH7jK9mN1pQ2sT', y: 'aB3dE5gH7jK9mN1pQ2sT' },
+    bytes: Array<number>(64).fill(65),
+  },
+  { url: 'https://x/search?q=caf%C3%A9%20token&page_token=CAUQAA%3D%3D', path: '/a%20b/c%2Fd' },
+  { text: 'A key file ends with -----END RSA PRIVATE KEY----- and a line break.' },
   { cursor: 'eyJpZCI6MTIzfQ==', page: 'bmV4dC1wYWdl', call: 'call_Qm9iQm9iQm9iQm9iQm9iQm9i' },
 ];
 

@@ -23,6 +23,22 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
     [pem('EC ', '\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nMIIE\n'), '[REDACTED]'],
     ['-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----.', '[REDACTED].'],
   ],
+  'tail of a private key': [
+    [
+      `x\n${fake(64)}\n${fake(20)}==\n-----END RSA PRIVATE KEY-----`,
+      `x\n[REDACTED]-----END RSA PRIVATE KEY-----`,
+    ],
+    [`it ends with -----END RSA PRIVATE KEY-----`, 'it ends with -----END RSA PRIVATE KEY-----'],
+  ],
+  'encoded private key': [[`key: ${btoa(pem('RSA ', `\n${fake(64)}\n`))}, x`, 'key: [REDACTED], x']],
+  'bare private key': [[`a MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${fake(64)} z`, 'a [REDACTED] z']],
+  'PuTTY key': [
+    [`Private-Lines: 2\n${fake(64)}\n${fake(40)}\nPrivate-MAC: 1`, 'Private-Lines: 2[REDACTED]-MAC: 1'],
+  ],
+  'private JSON web key': [
+    [`{"kty":"EC","x":"${fake(43)}","d":"${fake(43)}"}`, `{"kty":"EC","x":"${fake(43)}","d":[REDACTED]}`],
+  ],
+  'sorted private JSON web key': [[`{"d":"${fake(43)}","kty":"OKP"}`, `{"d":[REDACTED]}`]],
   'AWS access key id': [
     [`id ${awsId}.`, 'id [REDACTED].'],
     [`ASIA${'A'.repeat(16)}`, '[REDACTED]'],
@@ -316,7 +332,7 @@ describe('on hostile text', () => {
   const seeds = [
     'a|A|4|-|_|.|:|/|=|"|\'|\\| |\n|@|)|$|4 |4111 |sk-|sk-a|ghp_|ghp_a.|glpat-|xoxb-|sk_live_|AIza|1//0|SG.',
     'SG.aaaaaaaaaaaaaaaa.|eyJ|-eyJ|eyJaaaaaaaaaa.|-----BEGIN PRIVATE KEY-----|-----BEGIN PRIVATE KEY-----a-',
-    `-----BEGIN |AKIA|${awsId},|://|://a:|://a:b|a://b@|Bearer a|Basic aaaaaaaa |Authorization: Bearer |cookie:`,
+    `-----BEGIN |-----END RSA PRIVATE KEY|${fake(40)}\n|${btoa('-----BEGIN RSA PRIVATE KEY--')}|"kty|"kty":"d":"|"d":"${fake(16)}|%20|%41a|a=%41&|Private-Lines: 1 |AKIA|${awsId},|://|://a:|://a:b|a://b@|Bearer a|Basic aaaaaaaa |Authorization: Bearer |cookie:`,
     'cookie: aaaaaaaa|token|token=|token=$|token:)|token:1) |token="a|token: "Aa |token:\\"a|password: "\\a',
     'password is a|--|--token |--token-|token=a_|token=aToken|secret_access_key=|next_page_token: 1|[REDACTED]|[RED',
     'token=[REDACTED]|://token:|://token:1|password: "\\"',

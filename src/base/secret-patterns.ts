@@ -3,18 +3,14 @@
  * repetition cannot begin again inside its own match; everything else is bounded.
  */
 import { markupHint, markupSecretPatterns } from './markup-secrets.ts';
+import { privateKeyHint, privateKeyPatterns } from './private-keys.ts';
 import { providerHint, providerTokens } from './provider-tokens.ts';
 import { assignmentHint, secretAssignmentPatterns } from './secret-assignments.ts';
 import type { SecretPattern } from './secret-pattern.ts';
 
 /** The known forms of secrets. */
 export const secretPatterns: readonly SecretPattern[] = [
-  {
-    name: 'private key block',
-    // A cut-off key is hidden up to the next dashes.
-    pattern:
-      /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-(?!----)[^-]*){0,64}(?:-----END [A-Z0-9 ]{0,50}-----)?/,
-  },
+  ...privateKeyPatterns,
   {
     name: 'AWS access key id',
     pattern: /(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])/,
@@ -119,7 +115,7 @@ export const secretHint: RegExp = new RegExp(
     String.raw`[ikstx]-[\w-]{10}`, // glpat-, GOCSPX-, pypi-, sk-
     'xox[abceoprs]|xapp-',
     String.raw`qt_[\w-]{43}|qdt1\.`,
-    '---begin',
+    privateKeyHint,
     String.raw`a[kis][iz]a[\w-]{16}`,
     String.raw`(?:eyj|ya29\.|sg\.|1//0)[\w-]{8}`,
     String.raw`hooks\.slack`,

@@ -1,5 +1,6 @@
 /** The rules and the findings of a walk that hides secrets. */
 import type { KeyReading } from './key-reader.ts';
+import type { SplitKeys } from './private-keys.ts';
 import { type TextMask } from './text-mask.ts';
 
 /** Decides what is hidden, for each text and each key. */
@@ -26,6 +27,8 @@ export type SecretWalk = {
   /** The keys from the root to the current value. Empty again after the walk. */
   readonly trail: (string | number)[];
   readonly textDepth: number;
+  /** Parts of private keys that are spread over several texts. */
+  splitKeys: SplitKeys;
 };
 
 export const startWalk = (rules: SecretRules): SecretWalk => ({
@@ -33,4 +36,5 @@ export const startWalk = (rules: SecretRules): SecretWalk => ({
   found: { hidden: [], secrets: new Set<string>() },
   trail: [],
   textDepth: 0,
+  splitKeys: new Map(),
 });

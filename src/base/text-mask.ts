@@ -8,6 +8,9 @@ export const redacted = '[REDACTED]';
 /** Texts settle after one pass; more are needed only if a pattern matches what another left. */
 const mostPasses = 5;
 
+/** A text that was encoded more often is hidden as a whole. */
+const deepestEncoding = 4;
+
 /** Program names are lower case; the hint of patterns ignores case. */
 const programHint = new RegExp(commandHint);
 
@@ -32,14 +35,31 @@ export function createTextMask(
   const hasHint = (text: string): boolean =>
     defaults && text.length >= shortestSecret && (secretHint.test(text) || programHint.test(text));
 
-  return (text, found) => {
-    if (addedFinders.length === 0 && !hasHint(text) && !(isCommand && defaults)) return text;
+  /** Parts of URLs and forms whose decoded text contains a secret. A value is hidden without its name if possible. */
+  const findEncoded = (text: string, depth: number, found: Set<string> | undefined): CharacterSpan[] => {
+    const hides = (part: string): boolean =>
+      part.includes('%') &&
+      decodings(part).some((decoded) => decoded !== part && mask(decoded, found, depth + 1) !== decoded);
+    return [...text.matchAll(formPart)].flatMap(({ 0: part, index }): CharacterSpan[] => {
+      if (!percentEscape.test(part)) return [];
+      const valueAt = part.indexOf('=') + 1;
+      const isNamePlain = !percentEscape.test(part.slice(0, valueAt));
+      const isHidden = (isNamePlain && hides(part.slice(valueAt))) || hides(part);
+      return isHidden ? [[index + (isNamePlain ? valueAt : 0), index + part.length]] : [];
+    });
+  };
+
+  const mask = (text: string, found: Set<string> | undefined, depth: number): string => {
+    const isEncoded = defaults && percentEscape.test(text);
+    if (addedFinders.length === 0 && !isEncoded && !hasHint(text) && !(isCommand && defaults)) return text;
+    if (isEncoded && depth > deepestEncoding) return redacted;
     let masked = text;
     for (let pass = 0; pass < mostPasses; pass++) {
       const spans: CharacterSpan[] = [];
       for (const finder of addedFinders) findSpans(finder, masked, spans);
       if (hasHint(masked)) for (const finder of knownFinders) findSpans(finder, masked, spans);
       if (defaults) spans.push(...secretsInCommand(masked, isCommand));
+      if (isEncoded) spans.push(...findEncoded(masked, depth, found));
       if (found !== undefined) for (const span of spans) noteSecret(masked, span, found);
       const next = spans.length === 0 ? masked : cutOut(masked, spans);
       if (next === masked) return masked;
@@ -48,6 +68,27 @@ export function createTextMask(
     found?.add(text);
     return redacted;
   };
+  return (text, found) => mask(text, found, 0);
+}
+
+const percentEscape = /%[0-9A-Fa-f]{2}/;
+/** A part of a URL or a form: `name=value` between separators. */
+const formPart = /[^\s"'`<>&?#;,]+/g;
+
+/** The decoded text. In a form a plus is a space, in a path it is a plus. */
+function decodings(part: string): readonly string[] {
+  const decoded = part.replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, decodeRun);
+  return part.includes('+') ? [decoded, decodings(part.replaceAll('+', ' '))[0] ?? decoded] : [decoded];
+}
+
+function decodeRun(run: string): string {
+  try {
+    return decodeURIComponent(run);
+  } catch {
+    return String.fromCharCode(
+      ...(run.match(/[0-9A-Fa-f]{2}/g) ?? []).map((hex) => Number.parseInt(hex, 16)),
+    );
+  }
 }
 
 /** A later pass may find a secret around an earlier mask; the mask is not part of it. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type } from 'arktype';
 import type { AnyTool, CallOptions, RuntimeOptions, ToolContext, ToolOutcome } from 'quittance';
 import { defineTool, outcomeToContentParts, ToolDecision, ToolError, toolResult } from 'quittance';
@@ -280,6 +281,49 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
+/** Not a key: lines that look like those of one. */
+const keyLines = [
+  '-----BEGIN RSA PRIVATE KEY-----',
+  ...Array.from({ length: 12 }, (_, line) =>
+    createHash('sha512').update(`key line ${line}`).digest('base64').replaceAll('=', 'Q').slice(0, 64),
+  ),
+  '-----END RSA PRIVATE KEY-----',
+];
+const key = keyLines.join('\n');
+const lastLines = keyLines.slice(-5);
+
+/** Ways in which a tool returns a key, or the part of one that has a marker. */
+const keyShapes: Readonly<Record<string, (context: ToolContext) => unknown>> = {
+  'one text': () => key,
+  'a list of lines': () => ({ file: 'id_rsa', lines: keyLines }),
+  'rows of a table': () => keyLines.map((text, number) => ({ number, text, file: 'id_rsa' })),
+  'lists of cells': () => ({ rows: keyLines.map((text, number) => [String(number), text]) }),
+  'numbered members': () => Object.fromEntries(keyLines.map((text, number) => [`line${number}`, text])),
+  'parts of MCP content': () => ({ content: keyLines.map((text) => ({ type: 'text', text })) }),
+  'a list of words': () => key.split(/\s/),
+  'pieces of any length': () => key.match(/[^]{1,50}/g),
+  'the first lines': () => keyLines.slice(0, 5),
+  'the last lines of a text': () => `$ tail id_rsa\n${lastLines.join('\n')}`,
+  'the last lines in a list': () => lastLines,
+  'the last lines in rows': () => lastLines.map((line) => ({ line })),
+  'the last lines with numbers': () => lastLines.map((line, number) => `${number + 9}\t${line}`).join('\n'),
+  'the last lines as grep shows them': () => lastLines.map((line, at) => `.ssh/id_rsa:${at}:${line}`),
+  'the last lines in JSON': () => JSON.stringify({ text: lastLines.join('\n') }),
+  'a removed file': () => keyLines.map((line) => `-${line}`).join('\n'),
+  bytes: () => Buffer.from(key).toJSON(),
+  'a URL-encoded text': () => `https://example.test/?key=${encodeURIComponent(key)}`,
+  'lines of the log': (context) => {
+    for (const line of keyLines) context.log(line);
+  },
+  'fields of the log': (context) => {
+    for (const line of lastLines) context.log('read', { line });
+  },
+  'places reached': (context) => {
+    context.reached(`https://example.test/?key=${encodeURIComponent(key)}`);
+    context.reached(`https://example.test/?key=${encodeURIComponent(encodeURIComponent(key))}`);
+  },
+};
+
 describe('[secrets-stay-out] hidden values are never in plain text in anything stored or returned', () => {
   it.each(Object.entries(cases))('[secrets-stay-out] %s', async (_, given) => {
     const clock = createManualClock();
@@ -321,6 +365,19 @@ describe('[secrets-stay-out] hidden values are never in plain text in anything s
     for (const trace of traces) expect(everything).not.toContain(trace);
     const body = seen.filter((args) => args.includes('Sw0rdf1sh'));
     expect(body).toHaveLength(given.reaches ?? 1);
+  });
+
+  it.each(Object.entries(keyShapes))('[secrets-stay-out] a private key as %s', async (_, run) => {
+    const { ledger, written } = createRecordingLedger(createManualClock());
+    const tools = [
+      defineTool({ name: 'read_file', mode: 'external', run: (_args, context) => run(context) }),
+    ];
+    const { runtime, turn } = setStage({ ledger, tools });
+    const outcome = await turn.call(envelope('c', 'read_file', {}));
+    const shown = [outcome, await runtime.events.list({ sessionId: 's' })];
+    const everything = `${JSON.stringify(shown)}\n${written()}`;
+    for (const line of keyLines.slice(1, -1)) expect(everything).not.toContain(line.slice(2, 26));
+    expect(everything).toContain('[REDACTED]');
   });
 
   it('[secrets-stay-out] late results and errors', async () => {

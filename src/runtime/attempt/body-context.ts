@@ -34,7 +34,9 @@ export class BodyContext implements ToolContext {
   declare onProgress: (() => void) | undefined;
   declare partial: JsonObject | undefined;
   declare chargedMicros: number | undefined;
+  /** In clear, because a secret may be spread over several lines. */
   declare lines: readonly LogLine[];
+  /** In clear. */
   declare targets: readonly string[];
   declare attachments: readonly NamedAttachment[];
 
@@ -98,10 +100,12 @@ export class BodyContext implements ToolContext {
     return (message, fields) => {
       if (this.over || this.lines.length >= mostLogLines) return;
       const kept = toJson(fields ?? null);
-      const line: LogLine = { at: this.#live.engine.ledger.now(), message: this.#clean(message) };
-      const withFields =
-        kept.ok && isJsonObject(kept.value) ? { ...line, fields: cleanObject(this.#live, kept.value) } : line;
-      this.lines = [...this.lines, withFields];
+      const line = {
+        message: String(message),
+        ...(kept.ok && isJsonObject(kept.value) && { fields: kept.value }),
+      };
+      cleanObject(this.#live, line); // The result may repeat the secrets that this finds.
+      this.lines = [...this.lines, { at: this.#live.engine.ledger.now(), ...line }];
     };
   }
 
@@ -132,8 +136,7 @@ export class BodyContext implements ToolContext {
 
   get reached(): ToolContext['reached'] {
     return (target) => {
-      if (!this.over && this.targets.length < mostTargets)
-        this.targets = [...this.targets, this.#clean(target)];
+      if (!this.over && this.targets.length < mostTargets) this.targets = [...this.targets, String(target)];
     };
   }
 

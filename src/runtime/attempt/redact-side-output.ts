@@ -1,13 +1,14 @@
 /**
- * Applies the rules on results to the side output of a body: log lines, targets, files. They redact and block
- * here as they do in the result. Warnings and marks are recorded with the result only.
+ * Redacts the side output of a body and applies the rules on results to it: log lines, targets, files. Rules redact
+ * and block here as they do in the result. Warnings and marks are recorded with the result only.
  */
 import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { LogLine } from '../../call/event.ts';
 import { cutText } from '../../base/cut-text.ts';
 import { whenReady } from '../../base/when-ready.ts';
-import type { NamedAttachment } from './body-context.ts';
+import { cleanObject } from '../input/clean.ts';
+import type { BodyContext, NamedAttachment } from './body-context.ts';
 import { longestLine } from './body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { toPolicyCall } from '../rules/contract-rules.ts';
@@ -22,7 +23,16 @@ export function redactSideOutput(live: ReadyCall, value: JsonValue): Awaitable<J
   );
 }
 
-export async function ruleLines(live: ReadyCall, lines: readonly LogLine[]): Promise<readonly LogLine[]> {
+/** What a body logged and reached, as it may be stored. All lines are cleaned at once: a key may span several. */
+export async function keepSideOutput(
+  live: ReadyCall,
+  { lines, targets }: BodyContext,
+): Promise<{ readonly log: readonly LogLine[]; readonly reached: readonly string[] }> {
+  const clean = cleanObject(live, { lines, targets }) as { lines: LogLine[]; targets: string[] }; // hides texts only
+  return { log: await ruleLines(live, clean.lines), reached: await ruleTargets(live, clean.targets) };
+}
+
+async function ruleLines(live: ReadyCall, lines: readonly LogLine[]): Promise<readonly LogLine[]> {
   const ruled: LogLine[] = [];
   for (const { at, message, fields } of lines) {
     const line: JsonObject = fields === undefined ? { message } : { message, fields };
@@ -42,7 +52,7 @@ function toLine(at: number, left: JsonValue): LogLine {
 const toText = (value: JsonValue): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const toShortText = (value: JsonValue): string => cutText(toText(value), longestLine);
 
-export async function ruleTargets(live: ReadyCall, targets: readonly string[]): Promise<readonly string[]> {
+async function ruleTargets(live: ReadyCall, targets: readonly string[]): Promise<readonly string[]> {
   const ruled: string[] = [];
   for (const target of targets) ruled.push(toShortText(await redactSideOutput(live, target)));
   return ruled;

@@ -18,7 +18,7 @@ import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
 import { fail } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
-import { redactSideOutput, ruleLines, ruleTargets } from '../attempt/redact-side-output.ts';
+import { keepSideOutput, redactSideOutput } from '../attempt/redact-side-output.ts';
 import { noAttempt, unjudged } from '../settle/settle.ts';
 import type { AttemptTerms } from './retry-attempt.ts';
 import { unknownEnd } from '../settle/unavailable.ts';
@@ -129,14 +129,13 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
   }
 
   async #redactSideOutput(outcome: ToolOutcome): Promise<Omit<AttemptRecord, 'costMicros'>> {
-    const { targets, lines, partial } = this.context;
+    const { partial } = this.context;
     const live = this.live;
     // Failures and timeouts have their own extras.
     const kept =
       partial !== undefined && !outcomeIsError(outcome) ? await redactSideOutput(live, partial) : undefined;
     return {
-      reached: targets.length === 0 ? targets : await ruleTargets(live, targets),
-      log: lines.length === 0 ? lines : await ruleLines(live, lines),
+      ...(await keepSideOutput(live, this.context)),
       payloadExtras: kept === undefined ? undefined : { partial: kept },
     };
   }

@@ -28,6 +28,7 @@ import type { HandoffNotes, HandoffReport } from './handoff-report.ts';
 import { checkNotes, noteDown, readReport } from './handoff-report.ts';
 import type { HandoffGrant } from './handoff-token.ts';
 import { readHandoffToken, tokenDigest } from './handoff-token.ts';
+import { keepSideOutput } from '../attempt/redact-side-output.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import { keepEnd } from '../settle/keep-end.ts';
 import { cutText } from '../../base/cut-text.ts';
@@ -160,6 +161,11 @@ async function judgeReport(
     elapsedMs: elapsedSince(engine, call.started?.at),
     deadlineMs: call.started?.deadlineMs ?? 0,
   });
+  const attempt = {
+    costMicros: costMicrosOf(live, call, context),
+    ...(await keepSideOutput(live, context)),
+    payloadExtras: undefined,
+  };
   live.journal.apply({
     type: 'report',
     attempt: grant.attempt,
@@ -167,12 +173,6 @@ async function judgeReport(
     identity,
     what: { type: 'given', digest },
   });
-  const attempt = {
-    costMicros: costMicrosOf(live, call, context),
-    reached: context.targets,
-    log: context.lines,
-    payloadExtras: undefined,
-  };
   try {
     return (await keepEnd(live, judgement, attempt)) ? judgement.outcome : undefined;
   } catch (error) {
