@@ -4,7 +4,7 @@ import type { OpenedLogin } from './access.ts';
 export const answerPage = (text: string, status = 200): Response =>
   new Response(text, {
     status,
-    headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { 'content-type': 'text/html; charset=utf-8' },
   });
 
 /**
@@ -17,6 +17,5 @@ export const welcome = ({ cookie, pageKey }: OpenedLogin, to = '/'): Response =>
     headers: {
       location: `/login/done#page-key=${pageKey}${to === '/' ? '' : `&to=${encodeURIComponent(to)}`}`,
       'set-cookie': cookie,
-      'cache-control': 'no-store',
     },
   });

@@ -47,7 +47,6 @@ export function answerProblem(error: unknown, headers: HttpRefusal['headers'] = 
     bytes: encoder.encode(JSON.stringify(answer)),
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
-      'cache-control': 'no-store',
       ...headers,
     },
   };

@@ -382,6 +382,6 @@ function toJson(route: Route, answer: unknown, headers: Headers): Response {
   if (route.method === 'GET') return withEtag(text, 'application/json; charset=utf-8', headers);
   return new Response(text, {
     status: route.status ?? 200,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { 'content-type': 'application/json; charset=utf-8' },
   });
 }

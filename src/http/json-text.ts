@@ -2,5 +2,5 @@
 export const jsonText = (text: string, status = 200): Response =>
   new Response(text, {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { 'content-type': 'application/json; charset=utf-8' },
   });

@@ -6,11 +6,8 @@ export function matchesEtag(headers: Headers, etag: string): boolean {
   return known.includes(etag) || known.includes('*');
 }
 
-/** Caching of an answer with an ETag: private to the caller, and checked again each time. */
-export const taggedHeaders = {
-  'cache-control': 'private, no-cache',
-  vary: 'authorization, cookie, x-quittance-page-key',
-} as const;
+/** The answer depends on the caller. */
+export const taggedHeaders = { vary: 'authorization, cookie, x-quittance-page-key' } as const;
 
 /** Answers 304 if the client already has this text. */
 export function withEtag(text: string, type: string, headers: Headers): Response {

@@ -84,7 +84,7 @@ function addOwnName(app: PageApp, { url }: PageRoutesOptions): void {
     if (req.method === 'GET' || req.method === 'HEAD')
       return new Response(null, {
         status: 307,
-        headers: { location: home.origin + asked.pathname + asked.search, 'cache-control': 'no-store' },
+        headers: { location: home.origin + asked.pathname + asked.search },
       });
     throw new HttpRefusal(
       'http.wrong_host',
@@ -153,7 +153,7 @@ function addLogout(app: PageApp, { access, hosts, url, signIn }: PageRoutesOptio
     if (!hasToken && req.raw.headers.get(pageKeyHeader) === null)
       throw new HttpRefusal('http.cross_site', `Logging out needs the header ${pageKeyHeader}.`);
     const { cookie, next } = await access.logout(req.raw.headers, `${url()}/signed-out`);
-    const headers = { 'set-cookie': cookie, 'clear-site-data': '"cache"', 'cache-control': 'no-store' };
+    const headers = { 'set-cookie': cookie, 'clear-site-data': '"cache"' };
     // The page opens `next`: the provider ends its session too, if it offers that.
     return signIn === undefined
       ? new Response(null, { status: 204, headers })

@@ -117,7 +117,6 @@ export const problemResponse = (error: unknown): Response => {
     status: answer.status,
     headers: {
       'content-type': 'application/problem+json; charset=utf-8',
-      'cache-control': 'no-store',
       ...(error instanceof HttpRefusal && error.headers),
     },
   });

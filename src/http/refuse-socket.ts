@@ -28,7 +28,6 @@ function toText(refusal: HttpRefusal): string {
   const headers = [
     ...safeHeaders,
     ['content-type', 'application/problem+json; charset=utf-8'],
-    ['cache-control', 'no-store'],
     ['content-length', String(Buffer.byteLength(body))],
     ['connection', 'close'],
   ].map(([name, value]) => `${name}: ${value}`);

@@ -1,5 +1,6 @@
-/** Security headers of every answer, including refusals outside of routes. */
+/** Headers of every answer, including refusals outside of routes. The files of the console have their own caching. */
 export const safeHeaders: readonly (readonly [name: string, value: string])[] = Object.entries({
+  'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'referrer-policy': 'same-origin',

@@ -41,7 +41,6 @@ export async function serveArtifact(
     'content-disposition': `attachment; filename="${artifactId.replaceAll(/[^\w.-]/g, '_')}"`,
     'content-security-policy': "default-src 'none'; sandbox",
     'accept-ranges': 'bytes',
-    'cache-control': 'private, no-cache',
   };
   if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: common });
   // If-Range names another version: send the whole artifact.

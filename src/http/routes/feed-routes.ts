@@ -33,7 +33,6 @@ export const feedRoutes: readonly Route[] = [
       return new Response(service.followers.follow(after, filter, pass, cut, { from, caller: actor.name }), {
         headers: {
           'content-type': 'text/event-stream; charset=utf-8',
-          'cache-control': 'no-store',
           'x-accel-buffering': 'no',
         },
       });

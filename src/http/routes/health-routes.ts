@@ -53,7 +53,6 @@ export const healthRoutes: readonly Route[] = [
       const readiness = await readReadiness(service);
       return Response.json(readiness, {
         status: readiness.status === 'ready' ? 200 : 503,
-        headers: { 'cache-control': 'no-store' },
       });
     },
   }),
@@ -66,7 +65,7 @@ export const healthRoutes: readonly Route[] = [
     async handle({ service, ...asked }) {
       const metrics = await writeMetrics(service, asked);
       return new Response(metrics, {
-        headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
+        headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
       });
     },
   }),

@@ -48,7 +48,6 @@ export const jobRoutes: readonly Route[] = [
           {
             headers: {
               'content-type': 'text/event-stream; charset=utf-8',
-              'cache-control': 'no-store',
               'x-accel-buffering': 'no',
             },
           },
@@ -94,7 +93,6 @@ export const jobRoutes: readonly Route[] = [
           headers: {
             'content-type': 'application/jsonl; charset=utf-8',
             'content-disposition': `attachment; filename="${sessionId === undefined ? 'ledger' : 'session'}.jsonl"`,
-            'cache-control': 'no-store',
           },
         });
       } catch (error) {

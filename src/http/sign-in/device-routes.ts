@@ -79,5 +79,5 @@ async function answer(devices: Devices, form: URLSearchParams): Promise<Response
 const json = (status: number, body: object): Response =>
   new Response(JSON.stringify(body), {
     status,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+    headers: { 'content-type': 'application/json; charset=utf-8' },
   });

@@ -85,7 +85,7 @@ async function begin(options: SignInRoutesOptions, request: Request): Promise<Re
     );
     return new Response(null, {
       status: 303,
-      headers: { location, 'set-cookie': cookie, 'cache-control': 'no-store' },
+      headers: { location, 'set-cookie': cookie },
     });
   } catch (error) {
     return fail(options, error);
@@ -167,7 +167,6 @@ async function endByProvider({ signIns, onError }: SignInRoutesOptions, token: s
     new Response(body === null ? null : JSON.stringify(body), {
       status,
       headers: {
-        'cache-control': 'no-store',
         ...(body !== null && { 'content-type': 'application/json' }),
       },
     });
