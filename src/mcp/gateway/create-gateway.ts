@@ -4,6 +4,7 @@ import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { createIsProxy, createReadAddress } from '../../http/read-address.ts';
 import { listen } from '../../http/listen.ts';
+import { addSafeHeaders } from '../../http/safe-headers.ts';
 import { isLoopback } from '../../outbound/address.ts';
 import type { HttpAccess } from './authenticate.ts';
 import { createAuthenticate } from './authenticate.ts';
@@ -85,29 +86,33 @@ async function listenHttp(
   const resourceOf = createResourceOf(access, host, () => url);
   const log = (line: string): void => gateway.log('client', line);
   const authenticate = createAuthenticate(access, { now, resourceOf, log });
-  const publicHosts =
-    access.type === 'oauth' && access.resource !== undefined ? [new URL(access.resource).hostname] : [];
-  const face = new HttpFace({ gateway, authenticate, allowHosts: [...allowHosts, ...publicHosts], now });
-  const listening = await listen(
-    async (request) => {
-      const { pathname } = new URL(request.url);
-      if (pathname === endpoint) return face.fetch(request);
-      if (isMetadataPath(pathname, endpoint)) return describeResource(resourceOf(request));
-      if (pathname === '/status') return face.guard(request, () => Response.json(gateway.status()));
-      return new Response(null, { status: 404 });
-    },
-    {
-      host,
-      port,
-      timeouts: { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 10_000 },
-      mostConnections: 4_096,
-      mostPerAddress: 4_096,
-      isProxy,
-      readAddress: createReadAddress(isProxy, 'x-forwarded-for'),
-      proxyHeader: 'x-forwarded-for',
-      stallMs: 30_000,
-    },
-  );
+  const publicUrl =
+    access.type === 'oauth' && access.resource !== undefined ? new URL(access.resource) : undefined;
+  const face = new HttpFace({
+    gateway,
+    authenticate,
+    allowHosts: publicUrl === undefined ? allowHosts : [...allowHosts, publicUrl.hostname],
+    publicHost: publicUrl?.host,
+    now,
+  });
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === endpoint) return face.fetch(request);
+    if (isMetadataPath(pathname, endpoint)) return describeResource(resourceOf(request));
+    if (pathname === '/status') return face.guard(request, () => Response.json(gateway.status()));
+    return new Response(null, { status: 404 });
+  };
+  const listening = await listen(async (request) => addSafeHeaders(await answer(request)), {
+    host,
+    port,
+    timeouts: { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 10_000 },
+    mostConnections: 4_096,
+    mostPerAddress: 4_096,
+    isProxy,
+    readAddress: createReadAddress(isProxy, 'x-forwarded-for'),
+    proxyHeader: 'x-forwarded-for',
+    stallMs: 30_000,
+  });
   url = `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}${endpoint}`;
   return {
     url,

@@ -10,12 +10,11 @@ import {
   isInitializeRequest,
   isLegacyRequest,
   localhostAllowedHostnames,
-  hostHeaderValidationResponse,
-  originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
+import { refuseOtherOrigins } from '../serve/own-origin.ts';
 import type { Caller } from './client-request.ts';
 import { Face } from './face.ts';
 import type { Gateway } from './gateway.ts';
@@ -31,6 +30,8 @@ export type HttpFaceOptions = {
   readonly authenticate: Authenticate;
   /** Other host names that the server answers to. */
   readonly allowHosts: readonly string[];
+  /** Name and port under which browsers reach it through a proxy. */
+  readonly publicHost: string | undefined;
   readonly now: () => number;
 };
 
@@ -98,8 +99,7 @@ export class HttpFace {
 
   async #identify(request: Request): Promise<Caller | Response> {
     return (
-      hostHeaderValidationResponse(request, this.#hosts) ??
-      originValidationResponse(request, this.#hosts) ??
+      refuseOtherOrigins(request, this.#hosts, this.#options.publicHost) ??
       (await this.#options.authenticate(request))
     );
   }

@@ -9,13 +9,12 @@ import { randomUUID } from 'node:crypto';
 import type { AuthInfo, McpHttpHandler, McpServer } from '@modelcontextprotocol/server';
 import {
   createMcpHandler,
-  hostHeaderValidationResponse,
   isInitializeRequest,
   isLegacyRequest,
   localhostAllowedHostnames,
-  originValidationResponse,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { refuseOtherOrigins } from './own-origin.ts';
 
 /** The protocol before and after 2026-07-28. */
 export type McpEra = 'legacy' | 'modern';
@@ -107,8 +106,7 @@ export function createMcpFetch(options: McpFetchOptions): McpFetch {
   return {
     notify: modern.notify,
     async fetch(request, { authInfo } = {}) {
-      const refused =
-        hostHeaderValidationResponse(request, hostnames) ?? originValidationResponse(request, hostnames);
+      const refused = refuseOtherOrigins(request, hostnames);
       if (refused !== undefined) return refused;
       const isLegacy =
         eras.includes('legacy') && (!eras.includes('modern') || (await isLegacyRequest(request)));

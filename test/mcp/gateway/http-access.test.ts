@@ -69,7 +69,26 @@ describe('the HTTP endpoint', () => {
     const { url, tokens } = await start();
     const { token } = tokens.create({ name: 'agent', role: 'operator' });
     const authorization = `Bearer ${token}`;
-    expect((await post(url, { authorization, origin: 'https://evil.example' })).status).toBe(403);
+    const { host, port } = new URL(url);
+    const foreign = [
+      'https://evil.example',
+      `http://localhost:${port}`, // another name of this machine
+      'http://127.0.0.1',
+      'http://127.0.0.1:1',
+      `http://[::1]:${port}`,
+      `http://${host}.evil.example`,
+      `http://evil.example@${host}`,
+      `file://${host}`,
+      'null',
+      '',
+    ];
+    for (const origin of foreign)
+      expect([origin, (await post(url, { authorization, origin })).status]).toEqual([origin, 403]);
+    for (const site of ['cross-site', 'same-site'])
+      expect((await post(url, { authorization, 'sec-fetch-site': site })).status).toBe(403);
+    const own = await post(url, { authorization, origin: `http://${host}` });
+    expect(own.status).not.toBe(403);
+    expect(own.headers.get('cache-control')).toMatch(/no-(?:store|cache)/);
     // A name that an attacker points at this address. Fetch does not let a test set Host.
     const { request } = await import('node:http');
     const status = await new Promise<number | undefined>((resolve, reject) => {
