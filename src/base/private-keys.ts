@@ -1,6 +1,6 @@
 /**
- * Private keys, as a text and spread over a payload. Programs return files as lists of lines, as rows of a table or
- * from the middle on, so a marker and the lines of its key may be in different texts.
+ * Private keys, as a text and spread over a payload. Programs return files as lists of lines or rows, so the
+ * marker of a key and its lines may be in different texts.
  */
 import type { JsonObject, JsonValue } from './json.ts';
 import type { CharacterSpan, SecretPattern } from './secret-pattern.ts';
