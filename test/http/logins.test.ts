@@ -248,11 +248,12 @@ test('a form downloads what its login may read, and only from this server', asyn
 
 test('no answer of the API is stored in a cache', async () => {
   const authorization = `Bearer ${app.tokens.admin}`;
-  const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+  type Ask = { readonly method?: string; readonly headers?: Readonly<Record<string, string>> };
+  const ask = (path: string, init: Ask = {}): Promise<Response> =>
     bare(path, { ...init, headers: { authorization, ...init.headers } });
   const { headers } = await ask('/v1/calls');
   const etag = headers.get('etag') ?? '';
-  const asked: readonly (readonly [string, RequestInit?])[] = [
+  const asked: readonly (readonly [string, Ask?])[] = [
     ['/v1/calls'],
     ['/v1/calls', { headers: { 'if-none-match': etag } }],
     ['/v1/sessions/none'],
