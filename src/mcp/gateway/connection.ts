@@ -5,6 +5,7 @@
  */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { McpNotSent } from '../tools/call-error.ts';
+import { mayAsk } from './methods.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { envelopeKeys, toFields, legacyVersion, modernVersion, rpcCodes, textOf } from './relayed-request.ts';
 import type { Wire, WireHooks } from './wire.ts';
@@ -54,19 +55,6 @@ export type OpenWire = (
 
 /** The server does not speak this version of the protocol. */
 export class EraRefused extends Error {}
-
-/** The capability that a client needs to be asked this. */
-const neededFor: Readonly<Record<string, string>> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-};
-
-/** May a server put this question to a client with these capabilities? */
-export function mayAsk(method: string, capabilities: Fields): boolean {
-  const needed = Object.hasOwn(neededFor, method) ? neededFor[method] : undefined;
-  return needed === undefined || capabilities[needed] !== undefined;
-}
 
 /** How long a server may take to start and to answer the first message. */
 const handshakeMs = 60_000;
@@ -266,11 +254,14 @@ export class ModernConnection implements Connection {
         : undefined;
     this.#inFlight.add(exchange);
     try {
-      return await (own ?? this.#shared)!.request(request, {
+      const result = await (own ?? this.#shared)!.request(request, {
         signal: exchange.signal,
         headers: exchange.headers,
         onProgress: exchange.onProgress,
       });
+      if (result['resultType'] === 'input_required')
+        requireAskable(result['inputRequests'], exchange.capabilities);
+      return result;
     } finally {
       this.#inFlight.delete(exchange);
       await own?.close();
@@ -286,6 +277,13 @@ export class ModernConnection implements Connection {
     this.isGivenUp = true;
     await this.#shared?.close();
   }
+}
+
+/** Throws unless the client said that it can be asked all of this. */
+export function requireAskable(requests: unknown, capabilities: Fields): void {
+  for (const { method } of Object.values(toFields(requests)).map(toFields))
+    if (!mayAsk(String(method), capabilities))
+      throw new Error(`The server asks for ${String(method).slice(0, 100)}, which the client does not support.`);
 }
 
 /** The request that a notice is about, if only one can be meant. A server logs for requests that ask for log lines. */

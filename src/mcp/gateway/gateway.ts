@@ -18,6 +18,7 @@ import type { ServerFacts } from './connection.ts';
 import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
 import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
+import { GatewayTasks } from './gateway-tasks.ts';
 import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
@@ -84,6 +85,7 @@ export class Gateway {
   readonly #faces = new Set<ConnectedClient>();
   readonly #calls: GovernedCalls;
   readonly #held: HeldCalls;
+  readonly #tasks: GatewayTasks;
   readonly openRequests: OpenRequests;
   readonly owners: ResourceOwners = new ResourceOwners();
   readonly #sessions: CallSessions;
@@ -130,10 +132,18 @@ export class Gateway {
     this.#held = new HeldCalls({
       ledger,
       sessions,
-      signer,
       catalog: () => this.catalog,
       consoleUrl: options.consoleUrl,
       askInClient: config.askInClient ?? [],
+      toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
+      takeOver: () => this.#takeOverSoon(),
+      tellTask: (call) => this.#tasks.tell(call),
+    });
+    this.#tasks = new GatewayTasks({
+      ledger,
+      signer,
+      catalog: () => this.catalog,
+      findOpen: (sessionId, callId) => this.#calls.find(sessionId, callId),
       toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
       takeOver: () => this.#takeOverSoon(),
       signState: (call) => this.#calls.signState(call),
@@ -145,6 +155,7 @@ export class Gateway {
       signer,
       catalog: () => this.catalog,
       awaitDecision: (held) => this.#held.awaitDecision(held),
+      tellTask: (call) => this.#tasks.tell(call),
       mediaLimit: config.mediaLimit,
       sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
       requireUnchanged: (tool, send) => this.#lists.requireUnchanged(tool, this.#upstream(tool.server), send),
@@ -176,7 +187,7 @@ export class Gateway {
       server: each.name,
       facts: each.factsFor(era),
     }));
-    return gatewayFacts(servers, this.#me, era);
+    return gatewayFacts(servers, this.#me, { era, readsOnly: caller.readsOnly });
   }
 
   status(): GatewayStatus {
@@ -214,6 +225,7 @@ export class Gateway {
 
   /** Asks the servers with resources to report changes of this one. */
   watch(uri: string, caller: Caller): void {
+    if (caller.readsOnly) return;
     for (const upstream of this.upstreamsFor(caller))
       if (toFields(upstream.factsFor('modern')?.capabilities['resources'])['subscribe'] === true)
         void upstream.watch(uri).catch(() => undefined); // another server may own it
@@ -347,12 +359,12 @@ export class Gateway {
     return this.catalog.get(name);
   }
 
-  /** Requests that the gateway answers itself: artifacts, and the tasks of held calls. */
+  /** Requests that the gateway answers itself: artifacts, and tasks. */
   async handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
     const { ledger } = this.#options;
     return (
       (await readArtifactUri(ledger, request, client, this.#sessions)) ??
-      this.#held.handleTask(request, client)
+      this.#tasks.handle(request, client)
     );
   }
 

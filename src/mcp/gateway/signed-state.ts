@@ -9,6 +9,8 @@ export type CallState = {
   readonly sessionId: string;
   readonly callId: string;
   readonly callerId: string;
+  /** The caller could do more than read when the call was made. */
+  readonly mayWrite?: boolean;
   /** Of the tool and its arguments. */
   readonly digest: string;
   /** By the ledger's clock. */

@@ -9,6 +9,8 @@
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ProtocolError } from '@modelcontextprotocol/client';
+import { safeText } from '../../base/safe-text.ts';
+import { isServerNotice } from './methods.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, isFields, rpcCodes } from './relayed-request.ts';
 import { isUnreadable, UnreadableMessage } from './unreadable-message.ts';
@@ -195,6 +197,10 @@ export class Wire {
   }
 
   #notice(notice: RelayedRequest): void {
+    if (!isServerNotice(notice.method)) {
+      this.#options.hooks.onOddity(`It sent the notice ${quoteName(notice.method)}, which does not pass.`);
+      return;
+    }
     if (notice.method !== 'notifications/progress') return this.#options.hooks.onNotice(notice);
     const token = notice.params?.['progressToken'];
     const waiting = typeof token === 'number' ? this.#waiting.get(token) : undefined;
@@ -210,6 +216,9 @@ export class Wire {
     await this.#transport.send(answer).catch(() => undefined);
   }
 }
+
+/** The other side wrote the name, so it is one short line. */
+export const quoteName = (method: string): string => JSON.stringify(safeText(method).slice(0, 100));
 
 export function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, data } = toFields(error);
