@@ -19,6 +19,7 @@ import type { OpenCall } from './open-call.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { rpcCodes, textOf } from './relayed-request.ts';
 import type { StateSigner } from './signed-state.ts';
+import { stateLastsMs } from './signed-state.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
 
 export type GatewayTasksOptions = {
@@ -44,12 +45,12 @@ export class GatewayTasks {
   }
 
   /** Answers the client of a call with a task, if the client takes tasks. */
-  async tell(call: OpenCall): Promise<void> {
+  tell(call: OpenCall): void {
     const { era, capabilities } = call.firstRequest;
     if (!takesTasks(era, capabilities)) return;
-    const made = await this.#read(call.sessionId, call.callId);
-    if (made === undefined) return;
-    call.tellTask(toHeldTask(this.#options.signState(call), made, { status: 'working' }, 'task'));
+    const taskId = this.#options.signState(call);
+    const requestedAt = this.#createdAt(taskId);
+    call.tellTask(toHeldTask(taskId, { requestedAt, settled: undefined }, { status: 'working' }, 'task'));
   }
 
   /** Undefined unless the request is about a task. */
@@ -71,18 +72,23 @@ export class GatewayTasks {
     const state = signer.read(taskId);
     const isOwn =
       state?.callerId === client.caller.id && (state.mayWrite !== true || !client.caller.readsOnly);
-    const call = state && isOwn ? await this.#read(state.sessionId, state.callId) : undefined;
-    if (state === undefined || call === undefined)
+    const { sessionId, callId } = state && isOwn ? state : { sessionId: '', callId: '' };
+    const open = findOpen(sessionId, callId);
+    const call = await this.#read(sessionId, callId);
+    // A call that reads is not in the ledger yet when its server makes a task of it.
+    if (state === undefined || (call === undefined && open === undefined))
       throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task');
-    const open = findOpen(state.sessionId, state.callId);
+    const settled = call?.settled;
     // The process that made the call may be gone.
-    if (call.settled === undefined && open === undefined) takeOver();
+    if (settled === undefined && open === undefined) takeOver();
     switch (method) {
-      case 'tasks/get':
-        return toHeldTask(taskId, call, await this.#status(call, open));
+      case 'tasks/get': {
+        const requestedAt = this.#createdAt(taskId);
+        return toHeldTask(taskId, { requestedAt, settled }, await this.#status(sessionId, settled, open));
+      }
       case 'tasks/cancel': {
         const { runtime, release } = catalog().use();
-        runtime.turn({ sessionId: state.sessionId }).cancel(state.callId, cancelReason);
+        runtime.turn({ sessionId }).cancel(callId, cancelReason);
         release();
         return {};
       }
@@ -97,7 +103,16 @@ export class GatewayTasks {
     return stored === undefined ? undefined : foldCall(stored.events.filter(isCallEvent));
   }
 
-  async #status({ sessionId, settled }: Call, open: OpenCall | undefined): Promise<Fields> {
+  /** The task is as old as its id. */
+  #createdAt(taskId: string): number {
+    return (this.#options.signer.read(taskId)?.expiresAt ?? 0) - stateLastsMs;
+  }
+
+  async #status(
+    sessionId: string,
+    settled: Call['settled'],
+    open: OpenCall | undefined,
+  ): Promise<Fields> {
     if (settled === undefined) {
       const questions = open?.questions;
       return questions === undefined

@@ -31,6 +31,7 @@ import type { CallStop, SendToServer } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
 import type { StateSigner } from './signed-state.ts';
+import { stateLastsMs } from './signed-state.ts';
 import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
 
 /** Handles a held call: it waits for a person, and the client learns how. */
@@ -53,7 +54,7 @@ export type GovernedCallsOptions = {
   readonly catalog: () => ToolCatalog;
   readonly awaitDecision: AwaitDecision;
   /** Answers the client with a task that ends with the call. */
-  readonly tellTask: (call: OpenCall) => Promise<void>;
+  readonly tellTask: (call: OpenCall) => void;
   /** Larger files become a link. Undefined: the default. */
   readonly mediaLimit: number | undefined;
   /** Sends for a call whose client is gone. */
@@ -64,9 +65,6 @@ export type GovernedCallsOptions = {
 
 /** A tool as its server listed it when a call of it was judged. `name` is the one that clients use. */
 export type JudgedTool = { readonly server: string; readonly name: string; readonly listed: ListedTool };
-
-/** How long a client may take to come back with a state. */
-const stateLastsMs = 24 * 3_600_000;
 
 /** A client that ends its gateway waits about two seconds before it kills it. */
 const drainMs = 1_000;
@@ -286,7 +284,7 @@ export class GovernedCalls {
           const ask = (requests: Fields): Promise<Fields> => call.askAll(requests);
           params = await toNextRound({ round, params: first, result, signal: context.signal, ask });
         } else if (result['resultType'] === 'task') {
-          if (call !== undefined) await this.#options.tellTask(call);
+          if (call !== undefined) this.#options.tellTask(call);
           const ask = call && ((requests: Fields): Promise<Fields> => call.askAll(requests));
           return followTask({ task: result, send, exchange, ask });
         } else if (isFields(result['task'])) return awaitLegacyTask(result['task'], send, exchange);

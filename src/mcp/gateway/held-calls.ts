@@ -41,7 +41,7 @@ export type HeldCallsOptions = {
   /** Goes on with calls whose process is gone, in the background. */
   readonly takeOver: () => void;
   /** Answers the client with a task that ends with the call. */
-  readonly tellTask: (call: HeldCall['call']) => Promise<void>;
+  readonly tellTask: (call: HeldCall['call']) => void;
 };
 
 /** Clients give up after about a minute without progress. */
@@ -68,7 +68,7 @@ export class HeldCalls {
     const way = approvalWayFor(era, capabilities, { hasUrl: link !== undefined, inClient });
     if (way === 'pending') return toPendingResult(pending, this.#checkName());
     if (way === 'task') {
-      await this.#options.tellTask(call);
+      this.#options.tellTask(call);
       return outcome;
     }
     const question = toElicitation(way, {

@@ -17,6 +17,9 @@ export type CallState = {
   readonly expiresAt: number;
 };
 
+/** How long a client may take to come back with a state, or to ask about a task. */
+export const stateLastsMs: number = 24 * 3_600_000;
+
 const longest = 4_096;
 
 export class StateSigner {
