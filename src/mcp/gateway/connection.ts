@@ -140,10 +140,12 @@ export class LegacyConnection implements Connection {
     if (!this.isOpen) throw new McpNotSent('The connection to the server has ended.');
     this.#inFlight.add(exchange);
     try {
-      return await this.#wire.request(request, {
+      const result = await this.#wire.request(request, {
         signal: exchange.signal,
         onProgress: exchange.onProgress,
       });
+      requireAskable(result, exchange);
+      return result;
     } catch (error) {
       // The server has forgotten the session. It said so before it handled the request.
       if (statusOf(error) === 404) {
@@ -259,8 +261,7 @@ export class ModernConnection implements Connection {
         headers: exchange.headers,
         onProgress: exchange.onProgress,
       });
-      if (result['resultType'] === 'input_required')
-        requireAskable(result['inputRequests'], exchange.capabilities);
+      requireAskable(result, exchange);
       return result;
     } finally {
       this.#inFlight.delete(exchange);
@@ -279,9 +280,10 @@ export class ModernConnection implements Connection {
   }
 }
 
-/** Throws unless the client said that it can be asked all of this. */
-export function requireAskable(requests: unknown, capabilities: Fields): void {
-  for (const { method } of Object.values(toFields(requests)).map(toFields))
+/** Throws if a result, or a task, has questions that the client did not say it can be asked. */
+function requireAskable({ resultType, status, inputRequests }: Fields, { capabilities }: Exchange): void {
+  if (resultType !== 'input_required' && status !== 'input_required') return;
+  for (const { method } of Object.values(toFields(inputRequests)).map(toFields))
     if (!mayAsk(String(method), capabilities))
       throw new Error(`The server asks for ${String(method).slice(0, 100)}, which the client does not support.`);
 }

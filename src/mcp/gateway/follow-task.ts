@@ -4,7 +4,6 @@
  */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { requireAskable } from './connection.ts';
 import type { Exchange } from './connection.ts';
 import type { SendToServer } from './open-call.ts';
 import { ClientGone } from './open-call.ts';
@@ -47,7 +46,6 @@ export async function followTask({ task, send, exchange, ask }: FollowedTask): P
           const requests = toFields(seen['inputRequests']);
           if (Object.keys(requests).length === 0) break;
           if (ask === undefined) throw new ClientGone('The server asks, and the client is gone.');
-          requireAskable(requests, exchange.capabilities);
           if (round > mostRounds)
             throw new Error(`The server still asked for input after ${mostRounds} rounds.`);
           round += 1;

@@ -166,13 +166,24 @@ export class OpenCall {
   async askAll(requests: Fields): Promise<Fields> {
     if (this.#first.era === 'legacy') return askEach(requests, (request) => this.#askNow(request));
     return new Promise((resolve, reject) => {
+      // The client of a task may answer one question after the other.
+      const open: Record<string, unknown> = { ...requests };
+      const answers: Record<string, unknown> = {};
       this.#rounds.add({
-        requests,
+        requests: open,
         answer: (responses) => {
-          const asked = Object.entries(responses).filter(([key]) => Object.hasOwn(requests, key));
-          if (asked.length === 0 && this.#task !== undefined) return false;
-          resolve(this.#task === undefined ? responses : Object.fromEntries(asked));
-          return true;
+          if (this.#task === undefined) {
+            resolve(responses);
+            return true;
+          }
+          for (const [key, answer] of Object.entries(responses))
+            if (Object.hasOwn(open, key)) {
+              answers[key] = answer;
+              Reflect.deleteProperty(open, key);
+            }
+          const isDone = Object.keys(open).length === 0;
+          if (isDone) resolve(answers);
+          return isDone;
         },
         giveUp: reject,
       });

@@ -87,7 +87,7 @@ export class Upstream {
     this.entry = entry;
     this.#host = host;
     this.#fetch = entry.type === 'stdio' ? fetch : createServerFetch(entry);
-    this.#auth = authFor(entry, host, this.#fetch);
+    this.#auth = authFor(entry, host);
   }
 
   get name(): string {
@@ -380,7 +380,6 @@ const wordsOf = (error: unknown): string => {
 function authFor(
   entry: ServerEntry,
   { signIns, now }: UpstreamHost,
-  fetch: typeof globalThis.fetch,
 ): AuthProvider | undefined {
   if (entry.type === 'stdio' || signIns === undefined) return undefined;
   const hasCredentials = Object.keys(entry.headers).some((name) => name.toLowerCase() === 'authorization');
@@ -390,7 +389,6 @@ function authFor(
     address: entry,
     setting: entry.oauth,
     store: signIns,
-    fetch,
     now,
   });
 }

@@ -136,7 +136,7 @@ describe('a task of a server', () => {
     const { callTool, get, started, server } = await start();
     const taskId = await callTool('get_note');
     expect(await postModern(started.url, 'tasks/cancel', { taskId }, withTasks)).toHaveProperty('result');
-    await expect.poll(() => callsIn(started.ledger)).toEqual([['get_note', 'settled', 'tool.indeterminate']]);
+    await expect.poll(() => callsIn(started.ledger)).toEqual([['get_note', 'settled', 'tool.cancelled']]);
     await expect.poll(() => server.received.map(({ method }) => method)).toContain('tasks/cancel');
     const cancelled = server.received.find(({ method }) => method === 'tasks/cancel');
     expect(cancelled?.params['taskId']).toBe(serversId);
