@@ -312,7 +312,7 @@ const readFacts = (said: Fields): ServerFacts => ({
 });
 
 /** Changes of lists and resources concern the session, not the request in flight. */
-const isAboutLists = (method: string): boolean => /\/list_changed$|resources\/updated$/.test(method);
+export const isAboutLists = (method: string): boolean => /\/list_changed$|resources\/updated$/.test(method);
 
 const statusOf = (error: unknown): unknown =>
   toFields(toFields(error)['data'])['status'] ?? toFields(error)['status'];

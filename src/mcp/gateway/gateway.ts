@@ -15,6 +15,7 @@ import { listReadArtifact, readArtifactUri } from './read-artifact-uri.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
+import { isAboutLists } from './connection.ts';
 import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
 import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
@@ -25,6 +26,7 @@ import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { OpenRequests } from './open-requests.ts';
 import { isFor } from './is-for.ts';
+import { NoticePace } from './notice-pace.ts';
 import { ResourceOwners } from './resource-owners.ts';
 import { StateSigner } from './signed-state.ts';
 import { createServerReporter } from './server-reporter.ts';
@@ -93,6 +95,8 @@ export class Gateway {
   readonly #reporters: readonly (() => ServerReport)[];
   readonly #listeners = new Set<(notice: RelayedRequest) => void>();
   readonly #lists: ToolLists;
+  readonly #pace = new NoticePace();
+  readonly #paces = new WeakMap<ConnectedClient, NoticePace>();
   #takingOver: NodeJS.Immediate | undefined;
   #isClosed = false;
   #nextId = 0;
@@ -126,6 +130,8 @@ export class Gateway {
     this.#lists = new ToolLists({
       catalog: () => this.catalog,
       reviews: options.reviews,
+      now: () => ledger.now(),
+      onListed: () => this.#tellAll({ method: 'notifications/tools/list_changed' }),
       log: this.log,
     });
     this.openRequests = new OpenRequests(signer, () => ledger.now());
@@ -233,13 +239,17 @@ export class Gateway {
 
   /** A notice that belongs to no request. `only`: the client whose connection it came on. */
   noticed(upstream: Upstream, notice: RelayedRequest, only: ConnectedClient | undefined): void {
+    const kind = JSON.stringify([upstream.name, notice.method, notice.params?.['uri']]);
     if (only !== undefined) {
       // This client lists again over its own connection.
-      only.tell(notice);
+      if (isAboutLists(notice.method)) paceOf(only, this.#paces).pass(kind, () => only.tell(notice));
+      else only.tell(notice);
       return;
     }
-    if (notice.method === 'notifications/tools/list_changed') void this.#lists.refresh(upstream);
-    this.#tellAll(notice);
+    // Clients list the tools again once the gateway has done so.
+    if (notice.method === 'notifications/tools/list_changed')
+      this.#lists.announced(upstream);
+    else this.#pace.pass(kind, () => this.#tellAll(notice));
   }
 
   /** Connects to all servers, learns their tools, and takes over the calls of processes that are gone. */
@@ -378,12 +388,20 @@ export class Gateway {
     this.#isClosed = true;
     clearImmediate(this.#takingOver);
     this.#calls.close();
+    this.#lists.close();
+    this.#pace.close();
     this.openRequests.close();
     await this.#calls.drain();
     for (const face of this.#faces) await face.close();
     await Promise.all(this.upstreams.map((upstream) => upstream.close()));
     await this.catalog.close();
   }
+}
+
+function paceOf(client: ConnectedClient, paces: WeakMap<ConnectedClient, NoticePace>): NoticePace {
+  const pace = paces.get(client) ?? new NoticePace();
+  paces.set(client, pace);
+  return pace;
 }
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
