@@ -99,7 +99,7 @@ export class Face {
       openRequests: gateway.openRequests,
       log: gateway.log,
     });
-    this.ready = options.opens ? this.#openAll() : Promise.resolve();
+    this.ready = options.opens ? this.#openAll().then(() => gateway.prepare(options.caller)) : Promise.resolve();
   }
 
   get clientName(): string | undefined {

@@ -1,7 +1,7 @@
 /** What the gateway says about itself to clients. A single server shows through; several are summed up. */
 import type { ServerFacts } from './connection.ts';
 import type { Era, Fields } from './relayed-request.ts';
-import { toFields, isFields } from './relayed-request.ts';
+import { textOf, toFields, isFields } from './relayed-request.ts';
 
 export type NamedFacts = { readonly server: string; readonly facts: ServerFacts | undefined };
 
@@ -12,7 +12,8 @@ export function gatewayFacts(servers: readonly NamedFacts[], me: Fields, face: S
   if (servers.length === 1 && only?.facts !== undefined) {
     const { info, capabilities, instructions } = only.facts;
     return {
-      info: typeof info['name'] === 'string' ? info : me,
+      // Named by its key in the configuration: a server may call itself anything.
+      info: { name: only.server, version: textOf(info['version'])?.slice(0, 100) ?? '0' },
       capabilities: withOwn(capabilities, face),
       instructions,
     };

@@ -8,6 +8,7 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Telemetry } from '../../runtime/host/telemetry.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
+import { shownInstructions } from '../review/instructions.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
 import type { GatewayBoard } from '../status/gateway-board.ts';
 import type { ServerReport } from '../status/gateway-report.ts';
@@ -116,6 +117,7 @@ export class Gateway {
           nextId: () => (this.#nextId += 1),
           now: () => ledger.now(),
           signIns,
+          speaks: { hasOthers: entries.length > 1, consoleUrl: options.consoleUrl },
           log: this.log,
           onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
         }),
@@ -187,12 +189,20 @@ export class Gateway {
     return this.upstreams.filter(({ entry }) => isFor(entry.onlyFor, caller));
   }
 
+  /** Reads what people answered, before a client learns what the servers say about themselves. */
+  prepare(caller: Caller): Promise<void> {
+    return this.#lists.prepare(this.upstreamsFor(caller));
+  }
+
   /** The gateway as this client sees it. */
   facts(era: Era, caller: Caller): ServerFacts {
-    const servers = this.upstreamsFor(caller).map((each) => ({
-      server: each.name,
-      facts: each.factsFor(era),
-    }));
+    const { reviews, config } = this.#options;
+    const servers = this.upstreamsFor(caller).map((each) => {
+      const facts = each.factsFor(era);
+      const shown = { reviews, observe: config.observe };
+      const instructions = shownInstructions(each.entry, facts?.instructions, shown);
+      return { server: each.name, facts: facts && { ...facts, instructions } };
+    });
     return gatewayFacts(servers, this.#me, { era, readsOnly: caller.readsOnly });
   }
 

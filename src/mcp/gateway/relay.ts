@@ -14,6 +14,7 @@ import { askEach } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { ResourceOwners } from './resource-owners.ts';
+import { withoutOwnKeys } from './server-words.ts';
 import type { ServerNames } from './server-names.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -83,7 +84,7 @@ export class Relay {
     const send = this.#options.sendTo(upstream);
     const request = withInput(given, client);
     if (client.era === 'modern' && mayAsk.has(given.method))
-      return refuseTask(await this.#options.openRequests.send(request, client, send));
+      return readRelayed(await this.#options.openRequests.send(request, client, send));
     let result = await send(request, toExchange(client));
     // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
     for (let round = 1; client.era === 'legacy' && result['resultType'] === 'input_required'; round++) {
@@ -92,7 +93,7 @@ export class Relay {
       const params = await toNextRound({ round, params: { ...request.params }, result, signal, ask });
       result = await send({ ...request, params }, toExchange(client));
     }
-    return refuseTask(result);
+    return readRelayed(result);
   }
 
   async #list(
@@ -253,9 +254,13 @@ export class Relay {
 
 }
 
-/** Only a call of a tool can become a task, and the gateway makes those itself. */
-function refuseTask(result: Fields): Fields {
-  if (result['resultType'] !== 'task' && !isFields(result['task'])) return result;
+/** Only a call of a tool can become a task, and the gateway makes those itself. Its own keys of `_meta` are removed. */
+function readRelayed(result: Fields): Fields {
+  if (result['resultType'] !== 'task' && !isFields(result['task'])) {
+    const { _meta, ...rest } = result;
+    const meta = withoutOwnKeys(_meta);
+    return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
+  }
   throw new ProtocolError(rpcCodes.internal, 'The server answered with a task, which this request cannot become.');
 }
 

@@ -20,6 +20,7 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
 import { reviewRules } from '../review/review-rules.ts';
+import { instructionsName } from '../review/instructions.ts';
 import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
 import type { ListedClass, ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
@@ -141,6 +142,7 @@ export class ToolCatalog {
       if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
+      if (listed.name === instructionsName) throw new Error('No tool may have this name.');
       if (ownNames.has(name)) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
       if (seen.has(name)) throw new Error(`The name "${name}" is listed twice.`);
       const known = this.#tools.get(name);

@@ -6,6 +6,7 @@
  */
 import { ToolError } from '../../call/tool-error.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
+import { toReviewedInstructions } from '../review/instructions.ts';
 import { McpNotSent } from '../tools/call-error.ts';
 import { toolDigest } from '../tools/listed-tool.ts';
 import type { JudgedTool } from './governed-calls.ts';
@@ -144,6 +145,15 @@ export class ToolLists {
       );
   }
 
+  /** Reads what people answered. */
+  async prepare(upstreams: readonly Upstream[]): Promise<void> {
+    try {
+      await this.#options.reviews?.refresh(upstreams.map(({ name }) => name));
+    } catch (error) {
+      this.#options.log('gateway', error instanceof Error ? error.message : String(error));
+    }
+  }
+
   /** Takes over what a server listed. A whole list is kept for review. */
   async learn(
     upstream: Upstream,
@@ -157,10 +167,9 @@ export class ToolLists {
     let may: boolean | undefined;
     const seen = await catalog.learn(entry, listed, () => (may ??= this.#mayChange(upstream)));
     if (reviews !== undefined && isWhole) {
-      await reviews.note(
-        entry,
-        seen.map((tool) => tool.listed),
-      );
+      const { instructions } = upstream.factsFor('modern') ?? {};
+      const texts = instructions === undefined ? [] : [toReviewedInstructions(instructions)];
+      await reviews.note(entry, [...seen.map((tool) => tool.listed), ...texts]);
     }
     return seen;
   }

@@ -16,6 +16,7 @@ import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields } from './relayed-request.ts';
 import { openTransport } from './open-transport.ts';
 import { createUpstreamAuth } from './upstream-auth.ts';
+import type { Speaker } from './server-words.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 import { Wire } from './wire.ts';
 
@@ -24,6 +25,7 @@ export type UpstreamHost = {
   readonly nextId: () => number;
   readonly now: () => number;
   readonly signIns: UpstreamTokens | undefined;
+  readonly speaks: Omit<Speaker, 'server'>;
   /** A line for the operator: what the server wrote, or what happened to it. */
   readonly log: (server: string, line: string) => void;
   /** A notice of the shared connection: lists or resources have changed. */
@@ -344,7 +346,7 @@ export class Upstream {
     });
     const byStream = era === 'modern' && entry.type === 'http';
     const wire = new Wire(transport, {
-      server: entry.name,
+      speaker: { server: entry.name, ...this.#host.speaks },
       nextId: this.#host.nextId,
       cancelBy: byStream ? 'stream' : { meta: era === 'modern' ? envelopeOf(this.#host.me, {}) : undefined },
       hooks: {
