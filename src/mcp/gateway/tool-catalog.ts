@@ -66,7 +66,7 @@ const ownNames: ReadonlySet<string> = new Set([readArtifactName, otherCheckName]
 /** More tools of one server are ignored. */
 const mostTools = 1_000;
 /** JSON values in the list of one server, where a thousand characters count as one value. */
-const mostValues = 300_000;
+const mostValues = 100_000;
 /** How long the event loop works on one list without a break. */
 const sliceMs = 20;
 /** Tools of servers may run long. Their progress keeps them alive. */

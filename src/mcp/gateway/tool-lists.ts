@@ -167,7 +167,8 @@ export class ToolLists {
     let may: boolean | undefined;
     const seen = await catalog.learn(entry, listed, () => (may ??= this.#mayChange(upstream)));
     if (reviews !== undefined && isWhole) {
-      const { instructions } = upstream.factsFor('modern') ?? {};
+      const instructions =
+        upstream.factsFor('legacy')?.instructions ?? upstream.factsFor('modern')?.instructions;
       const texts = instructions === undefined ? [] : [toReviewedInstructions(instructions)];
       await reviews.note(entry, [...seen.map((tool) => tool.listed), ...texts]);
     }
