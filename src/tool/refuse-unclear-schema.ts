@@ -71,7 +71,8 @@ export function* findUnclearKeywords(
   schema: JsonObject | boolean,
   formats: ReadonlySet<string>,
 ): Generator<UnclearKeyword> {
-  for (const { node, at } of [...walkSchema(schema, '#')]) {
+  const nodes = [...walkSchema(schema, '#')];
+  for (const { node, at } of nodes) {
     for (const key of Object.keys(node)) {
       const problem = findMisspelt(node, key, at);
       if (problem !== undefined) yield problem;

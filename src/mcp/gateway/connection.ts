@@ -285,7 +285,9 @@ function requireAskable({ resultType, status, inputRequests }: Fields, { capabil
   if (resultType !== 'input_required' && status !== 'input_required') return;
   for (const { method } of Object.values(toFields(inputRequests)).map(toFields))
     if (!mayAsk(String(method), capabilities))
-      throw new Error(`The server asks for ${String(method).slice(0, 100)}, which the client does not support.`);
+      throw new Error(
+        `The server asks for ${String(method).slice(0, 100)}, which the client does not support.`,
+      );
 }
 
 /** The request that a notice is about, if only one can be meant. A server logs for requests that ask for log lines. */

@@ -99,7 +99,9 @@ export class Face {
       openRequests: gateway.openRequests,
       log: gateway.log,
     });
-    this.ready = options.opens ? this.#openAll().then(() => gateway.prepare(options.caller)) : Promise.resolve();
+    this.ready = options.opens
+      ? this.#openAll().then(() => gateway.prepare(options.caller))
+      : Promise.resolve();
   }
 
   get clientName(): string | undefined {
@@ -270,7 +272,10 @@ export class Face {
       this.#logRefused(request);
       throw may === 'unknown'
         ? new ProtocolError(rpcCodes.methodNotFound, 'Method not found')
-        : new ProtocolError(rpcCodes.invalidRequest, 'A viewer may only read. This request needs the role operator.');
+        : new ProtocolError(
+            rpcCodes.invalidRequest,
+            'A viewer may only read. This request needs the role operator.',
+          );
     }
     const client = this.#toClient(context);
     const uri = textOf(request.params?.['uri']) ?? '';

@@ -29,7 +29,7 @@ export async function followTask({ task, send, exchange, ask }: FollowedTask): P
   const plain = { ...exchange, headers: undefined };
   try {
     let seen = task;
-    for (let round = 1; ; ) {
+    for (let round = 1; ;) {
       const pollMs = Number(seen['pollIntervalMs']) || 1_000;
       await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, {
         signal: exchange.signal,
@@ -72,11 +72,7 @@ function toTaskError(error: unknown): ProtocolError {
 }
 
 /** The result of a task of a legacy server. The request for it lasts as long as the task. */
-export async function awaitLegacyTask(
-  task: Fields,
-  send: SendToServer,
-  exchange: Exchange,
-): Promise<Fields> {
+export async function awaitLegacyTask(task: Fields, send: SendToServer, exchange: Exchange): Promise<Fields> {
   const taskId = readTaskId(task);
   try {
     return await send({ method: 'tasks/result', params: { taskId } }, { ...exchange, headers: undefined });

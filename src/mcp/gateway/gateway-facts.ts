@@ -46,7 +46,8 @@ function withOwn(given: Fields, { era, readsOnly }: Seen): Fields {
 }
 
 /** A viewer changes nothing at a server: no log level, and no subscriptions. */
-function onlyReading({ logging: _, resources, ...rest }: Fields): Fields {
+function onlyReading(capabilities: Fields): Fields {
+  const { logging: _, resources, ...rest } = capabilities;
   if (resources === undefined) return rest;
   const { subscribe: __, ...reading } = toFields(resources);
   return { ...rest, resources: reading };

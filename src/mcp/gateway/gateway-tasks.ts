@@ -108,11 +108,7 @@ export class GatewayTasks {
     return (this.#options.signer.read(taskId)?.expiresAt ?? 0) - stateLastsMs;
   }
 
-  async #status(
-    sessionId: string,
-    settled: Call['settled'],
-    open: OpenCall | undefined,
-  ): Promise<Fields> {
+  async #status(sessionId: string, settled: Call['settled'], open: OpenCall | undefined): Promise<Fields> {
     if (settled === undefined) {
       const questions = open?.questions;
       return questions === undefined
@@ -122,7 +118,11 @@ export class GatewayTasks {
     const { outcome } = settled;
     if (isCancelled(outcome)) return { status: 'cancelled' };
     // The effect is unknown, and the client learns that.
-    if (outcome.type === 'ToolFailure' && outcome.code === 'tool.indeterminate' && outcome.error.includes(cancelReason))
+    if (
+      outcome.type === 'ToolFailure' &&
+      outcome.code === 'tool.indeterminate' &&
+      outcome.error.includes(cancelReason)
+    )
       return { status: 'cancelled', statusMessage: outcome.error };
     try {
       const result = await this.#options.toResult(sessionId, outcome);

@@ -257,8 +257,7 @@ export class Gateway {
       return;
     }
     // Clients list the tools again once the gateway has done so.
-    if (notice.method === 'notifications/tools/list_changed')
-      this.#lists.announced(upstream);
+    if (notice.method === 'notifications/tools/list_changed') this.#lists.announced(upstream);
     else this.#pace.pass(kind, () => this.#tellAll(notice));
   }
 
@@ -383,8 +382,7 @@ export class Gateway {
   async handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
     const { ledger } = this.#options;
     return (
-      (await readArtifactUri(ledger, request, client, this.#sessions)) ??
-      this.#tasks.handle(request, client)
+      (await readArtifactUri(ledger, request, client, this.#sessions)) ?? this.#tasks.handle(request, client)
     );
   }
 

@@ -31,8 +31,7 @@ export function findEndpointProblem(
   url: URL,
   { address, setting }: Pick<OAuthFetchOptions, 'address' | 'setting'>,
 ): string | undefined {
-  if (isTrusted(url, address, setting))
-    return findServerUrlProblem(url, { allowHttp: [hostOf(url)] });
+  if (isTrusted(url, address, setting)) return findServerUrlProblem(url, { allowHttp: [hostOf(url)] });
   const host = hostOf(url);
   if (isInside(host) && !isInside(hostOf(address.url)))
     return 'is not public, and the server is. If you trust the issuer, name it in "oauth": {"issuer": …} of the settings';

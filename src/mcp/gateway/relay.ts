@@ -251,7 +251,6 @@ export class Relay {
         .map((upstream) => this.#send(upstream, request, client)),
     );
   }
-
 }
 
 /** Only a call of a tool can become a task, and the gateway makes those itself. Its own keys of `_meta` are removed. */
@@ -261,7 +260,10 @@ function readRelayed(result: Fields): Fields {
     const meta = withoutOwnKeys(_meta);
     return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
   }
-  throw new ProtocolError(rpcCodes.internal, 'The server answered with a task, which this request cannot become.');
+  throw new ProtocolError(
+    rpcCodes.internal,
+    'The server answered with a task, which this request cannot become.',
+  );
 }
 
 /** The SDK lifts the answers and the state of a modern client out of the parameters. */

@@ -53,7 +53,10 @@ function elicitation(params: Fields, { server, consoleUrl }: Speaker): Fields {
     throw new Error('The server asks to open what is not a web page.');
   if (consoleUrl !== undefined && target.origin === new URL(consoleUrl).origin)
     throw new Error('The server asks to open the console of the gateway.');
-  return { ...shown, ...(elicitationId !== undefined && { elicitationId: toClientId(server, elicitationId) }) };
+  return {
+    ...shown,
+    ...(elicitationId !== undefined && { elicitationId: toClientId(server, elicitationId) }),
+  };
 }
 
 /** The gateway asks under ids of its own. */

@@ -66,7 +66,8 @@ export class ToolLists {
     if (pace.waiting !== undefined || this.#isClosed) return;
     const now = this.#options.now();
     const quietMs = now - pace.listedAt;
-    pace.pauseMs = quietMs > mostPauseMs ? 0 : Math.min(mostPauseMs, Math.max(leastPauseMs, pace.pauseMs * 2));
+    pace.pauseMs =
+      quietMs > mostPauseMs ? 0 : Math.min(mostPauseMs, Math.max(leastPauseMs, pace.pauseMs * 2));
     const list = (): void => {
       pace.waiting = undefined;
       pace.listedAt = this.#options.now();
@@ -101,7 +102,10 @@ export class ToolLists {
       pace.left -= 1;
       return true;
     }
-    this.#options.log(upstream.name, 'Its tools change again and again. The last change is taken over later.');
+    this.#options.log(
+      upstream.name,
+      'Its tools change again and again. The last change is taken over later.',
+    );
     this.announced(upstream);
     return false;
   }

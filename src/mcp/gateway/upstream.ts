@@ -379,10 +379,7 @@ const wordsOf = (error: unknown): string => {
 };
 
 /** A server that gets a header with credentials is not signed in at. */
-function authFor(
-  entry: ServerEntry,
-  { signIns, now }: UpstreamHost,
-): AuthProvider | undefined {
+function authFor(entry: ServerEntry, { signIns, now }: UpstreamHost): AuthProvider | undefined {
   if (entry.type === 'stdio' || signIns === undefined) return undefined;
   const hasCredentials = Object.keys(entry.headers).some((name) => name.toLowerCase() === 'authorization');
   if (hasCredentials) return undefined;

@@ -91,7 +91,8 @@ export class Wire {
   }
 
   async request(request: RelayedRequest, send: WireSend = {}): Promise<Fields> {
-    if (this.#closed !== undefined) throw new ConnectionLost(this.#options.speaker.server, this.#closed.cause);
+    if (this.#closed !== undefined)
+      throw new ConnectionLost(this.#options.speaker.server, this.#closed.cause);
     send.signal?.throwIfAborted();
     const id = this.#options.nextId();
     const stream = new AbortController();
@@ -159,7 +160,8 @@ export class Wire {
   #end(cause: unknown): void {
     if (this.#closed !== undefined) return;
     this.#closed = { cause };
-    for (const { reject } of this.#waiting.values()) reject(new ConnectionLost(this.#options.speaker.server, cause));
+    for (const { reject } of this.#waiting.values())
+      reject(new ConnectionLost(this.#options.speaker.server, cause));
     this.#waiting.clear();
     this.#options.hooks.onClose(cause);
   }
@@ -209,7 +211,8 @@ export class Wire {
       this.#options.hooks.onOddity(`It sent the notice ${quoteName(notice.method)}, which does not pass.`);
       return;
     }
-    if (notice.method !== 'notifications/progress') return this.#options.hooks.onNotice(toClientNotice(notice, this.#options.speaker));
+    if (notice.method !== 'notifications/progress')
+      return this.#options.hooks.onNotice(toClientNotice(notice, this.#options.speaker));
     const token = notice.params?.['progressToken'];
     const waiting = typeof token === 'number' ? this.#waiting.get(token) : undefined;
     // Progress of a request that has ended belongs to no client.

@@ -35,7 +35,9 @@ export function readListedSchema(
   const { schema, isSlow, size } = readForeign(listed, place);
   const compiled = compileSchema(schema, place);
   const check = (value: unknown): Awaitable<SchemaCheck> =>
-    !isSlow && isSmall(value, quickSteps / size) ? compiled.check(value) : checkInTime(compiled, value, timeoutMs);
+    !isSlow && isSmall(value, quickSteps / size)
+      ? compiled.check(value)
+      : checkInTime(compiled, value, timeoutMs);
   return { schema, isSlow, check };
 }
 

@@ -53,7 +53,12 @@ async function start(era: 'legacy' | 'modern'): Promise<void> {
   server = await startRawServer(
     ({ method }) =>
       method === 'tools/list'
-        ? { tools: [{ name: 'get_note', inputSchema }, { name: 'create_note', inputSchema }] }
+        ? {
+            tools: [
+              { name: 'get_note', inputSchema },
+              { name: 'create_note', inputSchema },
+            ],
+          }
         : { content: [], messages: [], contents: [], completion: { values: [] } },
     { era },
   );
@@ -70,11 +75,13 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
     const client = await openLegacy(started.url);
     const before = reached();
     for (const method of unknown) {
-      expect((await client.request(method, { name: 'create_note' })).error, method).toMatchObject({ code: -32_601 });
-      // A header has only such characters.
-      if (/^[ -~]+$/.test(method))
-        expect((await postModern(started.url, method)).error, method).toBeDefined();
+      expect((await client.request(method, { name: 'create_note' })).error).toMatchObject({
+        code: -32_601,
+      });
     }
+    // A header has only such characters.
+    for (const method of unknown.filter((each) => /^[ -~]+$/.test(each)))
+      expect(await postModern(started.url, method)).toHaveProperty('error');
     expect(reached()).toEqual(before);
     expect(logged.join('\n')).toContain('ada sent "admin/wipe"');
   });
@@ -116,8 +123,8 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
       ['tools/call', { name: 'create_note', arguments: {} }],
       ['admin/wipe', {}],
     ] as const) {
-      expect(await client.request(method, params), method).toHaveProperty('error');
-      expect(await postModern(url, method, params), method).toHaveProperty('error');
+      expect(await client.request(method, params)).toHaveProperty('error');
+      expect(await postModern(url, method, params)).toHaveProperty('error');
     }
     await client.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
     await postModern(url, 'subscriptions/listen', {
@@ -133,7 +140,7 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
       ['completion/complete', { ref: { type: 'ref/prompt', name: 'a' }, argument: { name: 'a', value: '' } }],
       ['tools/call', { name: 'get_note', arguments: {} }],
     ] as const)
-      expect(await client.request(method, params), method).not.toHaveProperty('error');
+      expect(await client.request(method, params)).not.toHaveProperty('error');
   });
 });
 
@@ -163,28 +170,35 @@ describe('a server', () => {
     expect(gateway.status().servers[0]?.oddities).toBeGreaterThanOrEqual(sent.length);
   });
 
-  it.each(['admin/wipe', 'tools/call', 'tasks/get', 'Elicitation/Create', '__proto__', 'notifications/cancelled'])(
-    'cannot make the request %s of a client, or ask for it by a result',
-    async (method) => {
-      const asks = { resultType: 'input_required', inputRequests: { a: { method, params: {} } } };
-      server = await startRawServer((asked) =>
-        asked.method === 'tools/list'
-          ? { tools: [{ name: 'get_note', inputSchema }], resultType: 'complete' }
-          : asks,
-      );
-      const { url } = await startGateway([server.entry], { observe: true });
-      const all = { sampling: {}, elicitation: {}, roots: {} };
-      const legacy = await openLegacy(url, all);
-      for (const [request, params] of [
-        ['tools/call', { name: 'get_note', arguments: {} }],
-        ['prompts/get', { name: 'a' }],
-        ['resources/read', { uri: 'test://a' }],
-      ] as const) {
-        for (const answer of [await postModern(url, request, params, all), await legacy.request(request, params)])
-          expect(answer.error ?? answer.result?.['isError'], request).toBeTruthy();
-      }
-    },
-  );
+  it.each([
+    'admin/wipe',
+    'tools/call',
+    'tasks/get',
+    'Elicitation/Create',
+    '__proto__',
+    'notifications/cancelled',
+  ])('cannot make the request %s of a client, or ask for it by a result', async (method) => {
+    const asks = { resultType: 'input_required', inputRequests: { a: { method, params: {} } } };
+    server = await startRawServer((asked) =>
+      asked.method === 'tools/list'
+        ? { tools: [{ name: 'get_note', inputSchema }], resultType: 'complete' }
+        : asks,
+    );
+    const { url } = await startGateway([server.entry], { observe: true });
+    const all = { sampling: {}, elicitation: {}, roots: {} };
+    const legacy = await openLegacy(url, all);
+    for (const [request, params] of [
+      ['tools/call', { name: 'get_note', arguments: {} }],
+      ['prompts/get', { name: 'a' }],
+      ['resources/read', { uri: 'test://a' }],
+    ] as const) {
+      for (const answer of [
+        await postModern(url, request, params, all),
+        await legacy.request(request, params),
+      ])
+        expect(answer.error ?? answer.result?.['isError']).toBeTruthy();
+    }
+  });
 });
 
 /** The whole stream of an answer, as text. */

@@ -53,7 +53,12 @@ async function start(setting: GatewaySetting = {}, created: object = {}): Promis
         };
       case 'tools/call':
         return new WithNotices(
-          [{ method: 'notifications/tasks', params: { taskId: serversId, status: 'completed', result: text(secret) } }],
+          [
+            {
+              method: 'notifications/tasks',
+              params: { taskId: serversId, status: 'completed', result: text(secret) },
+            },
+          ],
           { ...facts, status: 'working', ...created, resultType: 'task' },
         );
       case 'tasks/get':
@@ -183,7 +188,10 @@ describe('a task of a server', () => {
     ['in a nested task', { task: { taskId: serversId, result: text(secret) } }],
     ['in its metadata', { _meta: { note: secret } }],
     ['in its message', { statusMessage: secret }],
-    ['in a question', { status: 'input_required', inputRequests: { a: { method: 'x', params: { secret } } } }],
+    [
+      'in a question',
+      { status: 'input_required', inputRequests: { a: { method: 'x', params: { secret } } } },
+    ],
   ])('cannot smuggle a result past output rules %s', async (_, created) => {
     const { started } = await start({}, created);
     const { result } = await postModern(

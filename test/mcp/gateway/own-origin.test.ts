@@ -44,7 +44,12 @@ it('refuses pages of other origins, whatever their headers look like', async () 
       ['DELETE', '/mcp'],
       ['GET', '/status'],
     ] as const)
-      expect(await statusOf({ host, ...headers }, { method, path }), JSON.stringify([headers, method, path])).toBe(403);
+      expect([headers, method, path, await statusOf({ host, ...headers }, { method, path })]).toEqual([
+        headers,
+        method,
+        path,
+        403,
+      ]);
   expect(server.received).toHaveLength(before);
   expect(await statusOf({ host, origin: `http://${host}` }, { method: 'GET', path: '/status' })).toBe(200);
   expect(await statusOf({ host, origin: `HTTP://${host}` }, { method: 'GET', path: '/status' })).toBe(200);

@@ -67,18 +67,18 @@ export async function startRawServer(
         return;
       }
       const { id, method } = message;
-      void Promise.resolve(method === handshake ? said : answer({ ...message, params: message.params ?? {} })).then(
-        (answered) => {
-          const notices = answered instanceof WithNotices ? answered.notices : [];
-          const result = answered instanceof WithNotices ? answered.result : answered;
-          const last =
-            result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result };
-          response.writeHead(200, { 'content-type': 'text/event-stream' });
-          for (const each of [...notices, { id, ...last }])
-            response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...each })}\n\n`);
-          response.end();
-        },
-      );
+      void Promise.resolve(
+        method === handshake ? said : answer({ ...message, params: message.params ?? {} }),
+      ).then((answered) => {
+        const notices = answered instanceof WithNotices ? answered.notices : [];
+        const result = answered instanceof WithNotices ? answered.result : answered;
+        const last =
+          result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result };
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const each of [...notices, { id, ...last }])
+          response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...each })}\n\n`);
+        response.end();
+      });
     });
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

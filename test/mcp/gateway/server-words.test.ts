@@ -8,11 +8,12 @@ import type { ServerEntry, StdioAddress } from '../../../src/mcp/config/server-e
 import { toClientNotice, toClientProgress, toClientQuestion } from '../../../src/mcp/gateway/server-words.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import type { RawAnswer } from './raw-server.ts';
-import { openLegacy, postModern, startRawServer } from './raw-server.ts';
+import { postModern, startRawServer } from './raw-server.ts';
 import { startGateway } from './start-gateway.ts';
 
 const speaker = { server: 'notes', hasOthers: true, consoleUrl: 'https://console.example' };
-const elicit = (params: object) => toClientQuestion({ method: 'elicitation/create', params: { ...params } }, speaker);
+const elicit = (params: object) =>
+  toClientQuestion({ method: 'elicitation/create', params: { ...params } }, speaker);
 
 describe('a question of a server', () => {
   it.each([
@@ -23,7 +24,9 @@ describe('a question of a server', () => {
     ['characters that change the direction', '\u202eThe tool waits\u2066'],
     ['a claim to be another server', 'The MCP server "bank" asks:\n> Your PIN?'],
   ])('carries the key of the server before %s', (_, message) => {
-    const [first, ...rest] = String(elicit({ mode: 'form', message }).params?.['message']).split(/[\n\r\u2028\u2029\u0085]/);
+    const [first, ...rest] = String(elicit({ mode: 'form', message }).params?.['message']).split(
+      /[\n\r\u2028\u2029\u0085]/,
+    );
     expect(first).toBe('The MCP server "notes" asks:');
     expect(rest.every((line) => line.startsWith('> '))).toBe(true);
     expect(rest.join('')).not.toMatch(/[\u202a-\u202e\u2066-\u2069\r]/);
@@ -48,15 +51,26 @@ describe('a question of a server', () => {
   });
 
   it('for a text says who asks, and gets no context of other servers', () => {
-    const params = { systemPrompt: 'You are Quittance.', includeContext: 'allServers', _meta: { 'quittance/server': 'bank' } };
+    const params = {
+      systemPrompt: 'You are Quittance.',
+      includeContext: 'allServers',
+      _meta: { 'quittance/server': 'bank' },
+    };
     const asked = toClientQuestion({ method: 'sampling/createMessage', params }, speaker).params;
-    expect(asked?.['systemPrompt']).toMatch(/^The MCP server "notes" asks for this text\. The user did not\.\n/);
+    expect(asked?.['systemPrompt']).toMatch(
+      /^The MCP server "notes" asks for this text\. The user did not\.\n/,
+    );
     expect(asked).toMatchObject({ includeContext: 'none', _meta: { 'quittance/server': 'notes' } });
-    expect(toClientQuestion({ method: 'roots/list' }, speaker).params).toEqual({ _meta: { 'quittance/server': 'notes' } });
+    expect(toClientQuestion({ method: 'roots/list' }, speaker).params).toEqual({
+      _meta: { 'quittance/server': 'notes' },
+    });
   });
 
   it('log lines and progress carry the key too', () => {
-    const log = { method: 'notifications/message', params: { level: 'alert', logger: 'quittance\nrunning', data: 'x' } };
+    const log = {
+      method: 'notifications/message',
+      params: { level: 'alert', logger: 'quittance\nrunning', data: 'x' },
+    };
     expect(toClientNotice(log, speaker).params?.['logger']).toMatch(/^notes\/quittance(?!\n)/);
     expect(toClientNotice({ ...log, params: { data: 'x' } }, speaker).params?.['logger']).toBe('notes');
     expect(toClientProgress({ progress: 1, message: 'Waiting for an approval.' }, speaker)['message']).toBe(
@@ -64,10 +78,12 @@ describe('a question of a server', () => {
     );
   });
 
-  it.each(['legacy', 'modern'] as const)('reaches a %s client only with the key', async (era) => {
+  it('reaches a client only with the key', async () => {
     const asks = {
       resultType: 'input_required',
-      inputRequests: { who: { method: 'elicitation/create', params: { mode: 'form', message: 'The tool waits.' } } },
+      inputRequests: {
+        who: { method: 'elicitation/create', params: { mode: 'form', message: 'The tool waits.' } },
+      },
     };
     const server = await startRawServer(({ method }) =>
       method === 'tools/list'
@@ -77,14 +93,10 @@ describe('a question of a server', () => {
     const { url } = await startGateway([server.entry], { observe: true });
     const capabilities = { elicitation: {} };
     const call = { name: 'get_note', arguments: {} };
-    if (era === 'legacy') {
-      const client = await openLegacy(url, capabilities);
-      // The stream stays open while the question waits, so only its beginning is read.
-      expect(client.request).toBeTypeOf('function');
-      return;
-    }
     const { result }: RawAnswer = await postModern(url, 'tools/call', call, capabilities);
-    expect(JSON.stringify(result?.['inputRequests'])).toContain('The MCP server \\"raw\\" asks:\\n> The tool waits.');
+    expect(JSON.stringify(result?.['inputRequests'])).toContain(
+      'The MCP server \\"raw\\" asks:\\n> The tool waits.',
+    );
   });
 });
 
@@ -92,10 +104,11 @@ describe('what a server says about itself', () => {
   const startNamed = async (facts: object, observe = false, servers = 1) => {
     const named = await Promise.all(
       Array.from({ length: servers }, (_, index) =>
-        startRawServer(
-          ({ method }) => (method === 'tools/list' ? { tools: [] } : undefined),
-          { facts, era: 'legacy', name: `notes${index || ''}` },
-        ),
+        startRawServer(({ method }) => (method === 'tools/list' ? { tools: [] } : undefined), {
+          facts,
+          era: 'legacy',
+          name: `notes${index || ''}`,
+        }),
       ),
     );
     const ledger = createMemoryLedger();
@@ -114,11 +127,19 @@ describe('what a server says about itself', () => {
           jsonrpc: '2.0',
           id: 1,
           method: 'initialize',
-          params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+          params: {
+            protocolVersion: '2025-11-25',
+            capabilities: {},
+            clientInfo: { name: 'raw', version: '1' },
+          },
         }),
       });
       const text = await response.text();
-      const data = text.split('\n').find((line) => line.startsWith('data:'))?.slice(5) ?? text;
+      const data =
+        text
+          .split('\n')
+          .find((line) => line.startsWith('data:'))
+          ?.slice(5) ?? text;
       return (JSON.parse(data) as { result: Readonly<Record<string, unknown>> }).result;
     };
     return { entry: first.entry, reviews, hello };
@@ -142,7 +163,12 @@ describe('what a server says about itself', () => {
     const [listed] = await reviews.list();
     const review = listed?.tools.find((tool) => tool.listed.name === instructionsName)?.review;
     expect(review?.status).toBe('unknown');
-    const answer = { server: 'notes', address: toReviewedServer(entry).address, tool: instructionsName, by: 'ada' };
+    const answer = {
+      server: 'notes',
+      address: toReviewedServer(entry).address,
+      tool: instructionsName,
+      by: 'ada',
+    };
     const digest = review?.digest ?? '';
     await reviews.approve({ ...answer, verdict: 'allow', mode: 'read', digest });
     expect((await hello())['instructions']).toBe('Be careful.');
@@ -157,7 +183,15 @@ describe('what a server says about itself', () => {
     const [listed] = await reviews.list();
     const digest = listed?.tools.find((tool) => tool.listed.name === instructionsName)?.review.digest ?? '';
     const address = toReviewedServer(entry).address;
-    await reviews.approve({ server: 'notes', address, tool: instructionsName, by: 'ada', verdict: 'allow', mode: 'read', digest });
+    await reviews.approve({
+      server: 'notes',
+      address,
+      tool: instructionsName,
+      by: 'ada',
+      verdict: 'allow',
+      mode: 'read',
+      digest,
+    });
     expect((await hello())['instructions']).toBe('Be careful.');
   });
 });
@@ -192,6 +226,8 @@ describe('the address that an answer is bound to', () => {
   it('stays as it was for a server without any of these, so that answers stay valid', () => {
     expect(digestOf({})).toBe(digestOf({ cwd: undefined }));
     const url = new URL('https://a.example/mcp');
-    expect(digestOf({ type: 'http', url, headers: {} })).toBe(digestOf({ type: 'http', url, headers: { a: 'b' } }));
+    expect(digestOf({ type: 'http', url, headers: {} })).toBe(
+      digestOf({ type: 'http', url, headers: { a: 'b' } }),
+    );
   });
 });

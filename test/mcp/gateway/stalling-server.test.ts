@@ -33,7 +33,10 @@ const bomb = (levels: number, refer: (ref: JsonObject) => JsonObject): JsonObjec
   );
 
 describe.each<[string, JsonObject]>([
-  ['with 93 KB of alternatives', object({ a: { oneOf: list(1_900, (index) => ({ type: 'string', const: `${index}` })) } })],
+  [
+    'with 93 KB of alternatives',
+    object({ a: { oneOf: list(1_900, (index) => ({ type: 'string', const: `${index}` })) } }),
+  ],
   ['whose references double', bomb(30, (ref) => object({ a: ref, b: ref }))],
   ['whose references double in place', bomb(30, (ref) => ({ allOf: [ref, ref] }))],
   ['with thousands of properties', object(many(5_000, () => ({ type: 'string', minLength: 1 })))],
@@ -44,8 +47,14 @@ describe.each<[string, JsonObject]>([
   ['with a long list of values', object({ a: { enum: list(20_000, (index) => ({ v: index })) } })],
   ['with long names', object({ ['x'.repeat(200_000)]: { type: 'string' } })],
   ['with a long pattern', object({ a: { type: 'string', pattern: '(a|b)*'.repeat(20_000) } })],
-  ['with many conditions', object({}, { allOf: list(800, (index) => ({ if: { const: index }, then: { maxProperties: 1 } })) })],
-  ['with many dependencies', object({}, { dependentSchemas: many(900, (index) => ({ required: [`x${index}`] })) })],
+  [
+    'with many conditions',
+    object({}, { allOf: list(800, (index) => ({ if: { const: index }, else: { maxProperties: 9 } })) }),
+  ],
+  [
+    'with many dependencies',
+    object({}, { dependentSchemas: many(900, (index) => ({ required: [`x${index}`] })) }),
+  ],
 ])('a schema %s', (_, schema) => {
   it('is cut down to what compiles quickly, and still checks types', async () => {
     const { schema: kept } = readForeignSchema(schema);
@@ -64,10 +73,17 @@ describe.each<[string, JsonObject, JsonValue]>([
     { type: 'array', items: { anyOf: list(90, (index) => ({ type: 'object', required: [`r${index}`] })) } },
     list(100_000, () => ({})),
   ],
-  ['a quadratic pattern for names', { patternProperties: { 'a*b': { type: 'string' } } }, { ['a'.repeat(200_000)]: 1 }],
+  [
+    'a quadratic pattern for names',
+    { patternProperties: { 'a*b': { type: 'string' } } },
+    { ['a'.repeat(200_000)]: 1 },
+  ],
   [
     'contains in contains',
-    { type: 'array', contains: { type: 'array', contains: { type: 'array', uniqueItems: true, minItems: 1_000_000 } } },
+    {
+      type: 'array',
+      contains: { type: 'array', contains: { type: 'array', uniqueItems: true, minItems: 1_000_000 } },
+    },
     list(500, () => list(200, () => [1, 2, 3])),
   ],
 ])('a check with %s', (_, property, value) => {
@@ -78,7 +94,9 @@ describe.each<[string, JsonObject, JsonValue]>([
 });
 
 it('a small schema within the bounds is kept whole', () => {
-  const schema = object(many(100, () => ({ type: 'string', description: 'x'.repeat(100), enum: ['a', 'b'] })));
+  const schema = object(
+    many(100, () => ({ type: 'string', description: 'x'.repeat(100), enum: ['a', 'b'] })),
+  );
   expect(readForeignSchema(schema).schema).toEqual(schema);
 });
 
@@ -100,7 +118,7 @@ describe('a server whose tools change', () => {
     const seen = new Set<unknown>();
     for (let round = 0; round < 60; round++) {
       const { result } = await postModern(url, 'tools/list');
-      seen.add((result?.['tools'] as { description?: string }[])[0]?.description);
+      seen.add(JSON.stringify(result?.['tools']));
     }
     expect(listings).toBeGreaterThan(50);
     expect(seen.size).toBeLessThan(25);
@@ -115,7 +133,8 @@ describe('a server whose tools change', () => {
       return { resultType: 'complete', tools: [toolNamed('steady')] };
     });
     const { url } = await startGateway([server.entry], { observe: true });
-    for (let round = 0; round < 3; round++) await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
+    for (let round = 0; round < 3; round++)
+      await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
     expect(listings).toBeLessThan(6);
   });
 

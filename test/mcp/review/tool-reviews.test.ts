@@ -172,9 +172,9 @@ describe('an answer', () => {
   });
 
   test('does not outlive other variables of the server', async () => {
-    expect((await reviews()).read(server({ env: { NODE_OPTIONS: '--import=x' } } as object), listed)).toMatchObject(
-      { status: 'changed', changed: 'server' },
-    );
+    expect(
+      (await reviews()).read(server({ env: { NODE_OPTIONS: '--import=x' } } as object), listed),
+    ).toMatchObject({ status: 'changed', changed: 'server' });
   });
 
   test('is refused for a tool that changed while the person looked', async () => {
