@@ -18,6 +18,7 @@ import { ownValue } from './own-value.ts';
 import {
   refuseUnclearSchema,
   uncheckedFormats,
+  findUnclearKeywords,
   UnclearKeyword,
   withoutEmptyEnums,
 } from './refuse-unclear-schema.ts';
@@ -86,7 +87,8 @@ const options: Options = {
   ownProperties: true,
   validateSchema: false,
   logger: false,
-  code: { regExp },
+  // Optimized code is no faster for arguments of a tool, and takes five times as long to compile.
+  code: { regExp, optimize: false },
 };
 
 /**
@@ -129,6 +131,17 @@ function compileAlone(schema: JsonObject | boolean): JsonSchemaChecker {
     return errors.slice(0, mostIssues).map((error) => toIssue(error, value));
   };
 }
+
+/** Every keyword that cannot be checked. `compileJsonSchema` throws the first one. */
+export function* findUnclear(schema: JsonObject): Generator<UnclearKeyword> {
+  const { create } = findDialect(schema);
+  const ajv = create(options);
+  addFormats.default(ajv);
+  yield* findUnclearKeywords(schema, new Set([...Object.keys(ajv.formats), ...uncheckedFormats]));
+}
+
+/** Throws unless the schema is valid in its dialect. */
+export const judgeJsonSchema = (schema: JsonObject): void => refuseBroken(schema, findDialect(schema));
 
 function findDialect(schema: JsonObject | boolean): Dialect {
   const uri = isJsonObject(schema) ? ownValue(schema, '$schema') : undefined;

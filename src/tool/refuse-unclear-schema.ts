@@ -62,15 +62,27 @@ export class UnclearKeyword extends Error {
 
 /** Throws an error whose message names the problem. `formats` are the supported ones. */
 export function refuseUnclearSchema(schema: JsonObject | boolean, formats: ReadonlySet<string>): void {
+  for (const problem of findUnclearKeywords(schema, formats)) throw problem;
+  refuseEndless(schema, [...walkSchema(schema, '#')]);
+}
+
+/** Every keyword with a problem. The caller may remove one before it asks for the next. */
+export function* findUnclearKeywords(
+  schema: JsonObject | boolean,
+  formats: ReadonlySet<string>,
+): Generator<UnclearKeyword> {
   const nodes = [...walkSchema(schema, '#')];
   for (const { node, at } of nodes) {
-    for (const key of Object.keys(node)) refuseMisspelt(node, key, at);
+    for (const key of Object.keys(node)) {
+      const problem = findMisspelt(node, key, at);
+      if (problem !== undefined) yield problem;
+    }
     const format = ownValue(node, 'format');
     if (typeof format === 'string' && !formats.has(format))
-      throw new UnclearKeyword(unknownFormat(format, at, formats), node, 'format');
-    refuseMisjudged(node, at);
+      yield new UnclearKeyword(unknownFormat(format, at, formats), node, 'format');
+    const misjudged = findMisjudged(node, at);
+    if (misjudged !== undefined) yield misjudged;
   }
-  refuseEndless(schema, nodes);
 }
 
 type Placed = { readonly node: JsonObject; readonly at: string };
@@ -92,18 +104,20 @@ export function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   }
 }
 
-function refuseMisspelt(node: JsonObject, key: string, at: string): void {
-  if (judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key)) return;
+function findMisspelt(node: JsonObject, key: string, at: string): UnclearKeyword | undefined {
+  if (judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key)) return undefined;
+  // No misspelt keyword is that long.
+  if (key.length > 40) return undefined;
   const plain = key.replaceAll(/[_-]/g, '');
   const near = [...judging].filter((known) => isSlipOf(plain, known, known.length > 5 ? 2 : 1));
   const [meant] = nearestNames(plain, near, 1);
-  if (meant !== undefined)
-    throw new UnclearKeyword(
-      `It has the keyword ${quote(key)} at ${at}, which does not exist. Did you mean ${quote(meant)}? ` +
-        'Start your own annotations with "x-".',
-      node,
-      key,
-    );
+  if (meant === undefined) return undefined;
+  return new UnclearKeyword(
+    `It has the keyword ${quote(key)} at ${at}, which does not exist. Did you mean ${quote(meant)}? ` +
+      'Start your own annotations with "x-".',
+    node,
+    key,
+  );
 }
 
 function unknownFormat(format: string, at: string, formats: ReadonlySet<string>): string {
@@ -118,17 +132,17 @@ function unknownFormat(format: string, at: string, formats: ReadonlySet<string>)
 /** Next to these, Ajv does not know which items or properties were evaluated. */
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
 
-function refuseMisjudged(node: JsonObject, at: string): void {
+function findMisjudged(node: JsonObject, at: string): UnclearKeyword | undefined {
   const refuse = (key: string, message: string): UnclearKeyword => new UnclearKeyword(message, node, key);
   if (Object.hasOwn(node, '$dynamicRef'))
-    throw refuse('$dynamicRef', `It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
+    return refuse('$dynamicRef', `It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
   if (Object.hasOwn(node, '$recursiveRef') && node['$recursiveAnchor'] !== undefined)
-    throw refuse('$recursiveRef', `It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
+    return refuse('$recursiveRef', `It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
   const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
-  if (unevaluated.length === 0) return;
+  if (unevaluated.length === 0) return undefined;
   const siblings = inPlace.filter((key) => Object.hasOwn(node, key));
   if (unevaluated.includes('unevaluatedItems') && siblings.length > 0)
-    throw refuse(
+    return refuse(
       'unevaluatedItems',
       `It has "unevaluatedItems" next to ${quote(siblings[0] ?? '')} at ${at}, which is not supported. ` +
         'Use "items" and "prefixItems".',
@@ -138,11 +152,12 @@ function refuseMisjudged(node: JsonObject, at: string): void {
       Object.hasOwn(inner.node, 'if') &&
       !(Object.hasOwn(inner.node, 'then') && Object.hasOwn(inner.node, 'else'))
     )
-      throw refuse(
+      return refuse(
         'unevaluatedProperties',
         `It has "unevaluatedProperties" at ${at} and an "if" without both "then" and "else" at ` +
           `${inner.at}, which is not supported. Add the missing one.`,
       );
+  return undefined;
 }
 
 /** A reference that leads back to itself at the same value never ends. */

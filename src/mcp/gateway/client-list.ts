@@ -13,6 +13,9 @@ const isEntry: Readonly<Record<string, (entry: unknown) => boolean>> = {
   resourceTemplates: isSpecType.ResourceTemplate,
 };
 
+/** More entries of one page are left out. */
+const mostEntries = 10_000;
+
 /** `onLeftOut` receives the name of an entry that clients would not accept, e.g. a second one of the same name. */
 export function toClientList(
   field: string,
@@ -21,7 +24,7 @@ export function toClientList(
 ): readonly Fields[] {
   const isValid = isEntry[field] ?? isFields;
   const seen = new Set<unknown>();
-  return toFieldsList(given).flatMap((entry) => {
+  return toFieldsList(Array.isArray(given) ? given.slice(0, mostEntries) : given).flatMap((entry) => {
     const mended = field === 'tools' ? toClientTool(entry, era) : entry;
     const key = entry['uri'] ?? entry['uriTemplate'] ?? entry['name'];
     const isNew = seen.size < seen.add(key).size;

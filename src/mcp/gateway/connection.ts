@@ -5,6 +5,7 @@
  */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { McpNotSent } from '../tools/call-error.ts';
+import { mayAsk } from './methods.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { envelopeKeys, toFields, legacyVersion, modernVersion, rpcCodes, textOf } from './relayed-request.ts';
 import type { Wire, WireHooks } from './wire.ts';
@@ -54,19 +55,6 @@ export type OpenWire = (
 
 /** The server does not speak this version of the protocol. */
 export class EraRefused extends Error {}
-
-/** The capability that a client needs to be asked this. */
-const neededFor: Readonly<Record<string, string>> = {
-  'sampling/createMessage': 'sampling',
-  'elicitation/create': 'elicitation',
-  'roots/list': 'roots',
-};
-
-/** May a server put this question to a client with these capabilities? */
-export function mayAsk(method: string, capabilities: Fields): boolean {
-  const needed = Object.hasOwn(neededFor, method) ? neededFor[method] : undefined;
-  return needed === undefined || capabilities[needed] !== undefined;
-}
 
 /** How long a server may take to start and to answer the first message. */
 const handshakeMs = 60_000;
@@ -152,10 +140,12 @@ export class LegacyConnection implements Connection {
     if (!this.isOpen) throw new McpNotSent('The connection to the server has ended.');
     this.#inFlight.add(exchange);
     try {
-      return await this.#wire.request(request, {
+      const result = await this.#wire.request(request, {
         signal: exchange.signal,
         onProgress: exchange.onProgress,
       });
+      requireAskable(result, exchange);
+      return result;
     } catch (error) {
       // The server has forgotten the session. It said so before it handled the request.
       if (statusOf(error) === 404) {
@@ -266,11 +256,13 @@ export class ModernConnection implements Connection {
         : undefined;
     this.#inFlight.add(exchange);
     try {
-      return await (own ?? this.#shared)!.request(request, {
+      const result = await (own ?? this.#shared)!.request(request, {
         signal: exchange.signal,
         headers: exchange.headers,
         onProgress: exchange.onProgress,
       });
+      requireAskable(result, exchange);
+      return result;
     } finally {
       this.#inFlight.delete(exchange);
       await own?.close();
@@ -286,6 +278,16 @@ export class ModernConnection implements Connection {
     this.isGivenUp = true;
     await this.#shared?.close();
   }
+}
+
+/** Throws if a result, or a task, has questions that the client did not say it can be asked. */
+function requireAskable({ resultType, status, inputRequests }: Fields, { capabilities }: Exchange): void {
+  if (resultType !== 'input_required' && status !== 'input_required') return;
+  for (const { method } of Object.values(toFields(inputRequests)).map(toFields))
+    if (!mayAsk(String(method), capabilities))
+      throw new Error(
+        `The server asks for ${String(method).slice(0, 100)}, which the client does not support.`,
+      );
 }
 
 /** The request that a notice is about, if only one can be meant. A server logs for requests that ask for log lines. */
@@ -312,7 +314,7 @@ const readFacts = (said: Fields): ServerFacts => ({
 });
 
 /** Changes of lists and resources concern the session, not the request in flight. */
-const isAboutLists = (method: string): boolean => /\/list_changed$|resources\/updated$/.test(method);
+export const isAboutLists = (method: string): boolean => /\/list_changed$|resources\/updated$/.test(method);
 
 const statusOf = (error: unknown): unknown =>
   toFields(toFields(error)['data'])['status'] ?? toFields(error)['status'];

@@ -4,18 +4,21 @@
  * relay and to the governed calls.
  */
 import type { ServerContext } from '@modelcontextprotocol/server';
-import { McpServer, SdkError, SdkErrorCode } from '@modelcontextprotocol/server';
+import { McpServer, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/server';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { safeText } from '../../base/safe-text.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import { toClientResult } from './client-result.ts';
 import type { Connection, Exchange } from './connection.ts';
 import { LegacyConnection } from './connection.ts';
 import type { Gateway } from './gateway.ts';
+import { isClientNotice, judgeRequest } from './methods.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
-import { anyResult, envelopeKeys, toFields, textOf } from './relayed-request.ts';
+import { anyResult, envelopeKeys, rpcCodes, toFields, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { Relay } from './relay.ts';
 import type { Upstream } from './upstream.ts';
+import { quoteName } from './wire.ts';
 
 export type FaceOptions = {
   readonly gateway: Gateway;
@@ -96,7 +99,9 @@ export class Face {
       openRequests: gateway.openRequests,
       log: gateway.log,
     });
-    this.ready = options.opens ? this.#openAll() : Promise.resolve();
+    this.ready = options.opens
+      ? this.#openAll().then(() => gateway.prepare(options.caller))
+      : Promise.resolve();
   }
 
   get clientName(): string | undefined {
@@ -123,7 +128,8 @@ export class Face {
           handle({ method, params: toFields(params) }, context),
         );
     server.fallbackNotificationHandler = async (notice) => {
-      if (notice.method !== 'notifications/initialized') await this.#notifyServers(toRelayed(notice));
+      if (isClientNotice(notice.method, caller)) await this.#notifyServers(toRelayed(notice));
+      else if (notice.method !== 'notifications/initialized') this.#logRefused(toRelayed(notice));
     };
     server.onclose = () => void this.close();
     return product;
@@ -252,8 +258,25 @@ export class Face {
       await (await opening.catch(() => undefined))?.notify(notice).catch(() => undefined);
   }
 
+  #logRefused({ method, params }: RelayedRequest): void {
+    const { gateway, caller } = this.#options;
+    const named = textOf(params?.['taskId']) ?? textOf(toFields(params?.['_meta'])['quittance/callId']);
+    const about = named === undefined ? '' : ` about ${safeText(named).slice(0, 200)}`;
+    gateway.log('client', `${safeText(caller.id)} sent ${quoteName(method)}${about}, which was refused.`);
+  }
+
   async #handle(request: RelayedRequest, context: ServerContext): Promise<Fields> {
-    const { gateway } = this.#options;
+    const { gateway, caller } = this.#options;
+    const may = judgeRequest(request.method, caller);
+    if (may !== 'allowed') {
+      this.#logRefused(request);
+      throw may === 'unknown'
+        ? new ProtocolError(rpcCodes.methodNotFound, 'Method not found')
+        : new ProtocolError(
+            rpcCodes.invalidRequest,
+            'A viewer may only read. This request needs the role operator.',
+          );
+    }
     const client = this.#toClient(context);
     const uri = textOf(request.params?.['uri']) ?? '';
     if (request.method === 'resources/subscribe') this.#subscribed.add(uri);

@@ -1,65 +1,111 @@
+/**
+ * Tasks of servers. The gateway follows them itself, and the result of a task is the result of the call. Clients never
+ * see a task of a server: they get a task of the gateway, which ends with the settled call.
+ */
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchange } from './connection.ts';
 import type { SendToServer } from './open-call.ts';
-import type { Fields, RelayedRequest } from './relayed-request.ts';
+import { ClientGone } from './open-call.ts';
+import type { Fields } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 
 const [leastPollMs, mostPollMs] = [50, 10_000];
+/** A server that never stops to ask would ask without end. */
+const mostRounds = 10;
 
-/**
- * Follows a task of a server to its end, for the record: the result of the task is the outcome of the call. The client
- * follows the task itself. A task that ends as cancelled may have taken effect.
- */
-export async function followTask(
-  task: Fields,
-  send: (request: RelayedRequest) => Promise<Fields>,
-  signal: AbortSignal,
-): Promise<Fields> {
-  const taskId = textOf(task['taskId']);
-  if (taskId === undefined) throw new Error('The server made a task without an id.');
-  let seen = task;
-  for (;;) {
-    const pollMs = Number(seen['pollIntervalMs']) || 1_000;
-    await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, { signal });
-    seen = await send({ method: 'tasks/get', params: { taskId } });
-    switch (seen['status']) {
-      case 'completed':
-        return toFields(seen['result']);
-      case 'failed': {
-        const { code, message, data } = toFields(seen['error']);
-        throw new ProtocolError(
-          typeof code === 'number' ? code : rpcCodes.internal,
-          textOf(message) ?? 'The task failed.',
-          data,
-        );
+export type FollowedTask = {
+  /** What the server answered to the call. */
+  readonly task: Fields;
+  readonly send: SendToServer;
+  readonly exchange: Exchange;
+  /** Puts questions of the server to the client. Undefined: the client is gone. */
+  readonly ask: ((requests: Fields) => Promise<Fields>) | undefined;
+};
+
+/** Follows a task of a modern server to its end. A call that is cancelled cancels the task too. */
+export async function followTask({ task, send, exchange, ask }: FollowedTask): Promise<Fields> {
+  const taskId = readTaskId(task);
+  const plain = { ...exchange, headers: undefined };
+  try {
+    let seen = task;
+    for (let round = 1; ;) {
+      const pollMs = Number(seen['pollIntervalMs']) || 1_000;
+      await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, {
+        signal: exchange.signal,
+      });
+      seen = await send({ method: 'tasks/get', params: { taskId } }, plain);
+      switch (seen['status']) {
+        case 'completed':
+          return toFields(seen['result']);
+        case 'failed':
+          throw toTaskError(seen['error']);
+        case 'cancelled':
+          throw new Error('The task was cancelled. It may have taken effect.');
+        case 'input_required': {
+          const requests = toFields(seen['inputRequests']);
+          if (Object.keys(requests).length === 0) break;
+          if (ask === undefined) throw new ClientGone('The server asks, and the client is gone.');
+          if (round > mostRounds)
+            throw new Error(`The server still asked for input after ${mostRounds} rounds.`);
+          round += 1;
+          const inputResponses = await untilAborted(ask(requests), exchange.signal);
+          await send({ method: 'tasks/update', params: { taskId, inputResponses } }, plain);
+          break;
+        }
+        default:
       }
-      case 'cancelled':
-        throw new Error('The task was cancelled. It may have taken effect.');
-      default:
     }
+  } catch (error) {
+    await cancelTask(taskId, send, exchange);
+    throw error;
   }
 }
 
-/**
- * The result of a task of a legacy server. The request for it lasts as long as the task. A call that is cancelled
- * cancels the task too.
- */
-export async function awaitLegacyTask(
-  { taskId }: Fields,
-  send: SendToServer,
-  exchange: Exchange,
-): Promise<Fields> {
-  if (typeof taskId !== 'string') throw new Error('The server made a task without an id.');
-  const params = { taskId };
+function toTaskError(error: unknown): ProtocolError {
+  const { code, message, data } = toFields(error);
+  return new ProtocolError(
+    typeof code === 'number' ? code : rpcCodes.internal,
+    textOf(message) ?? 'The task failed.',
+    data,
+  );
+}
+
+/** The result of a task of a legacy server. The request for it lasts as long as the task. */
+export async function awaitLegacyTask(task: Fields, send: SendToServer, exchange: Exchange): Promise<Fields> {
+  const taskId = readTaskId(task);
   try {
-    return await send({ method: 'tasks/result', params }, { ...exchange, headers: undefined });
+    return await send({ method: 'tasks/result', params: { taskId } }, { ...exchange, headers: undefined });
   } catch (error) {
-    if (exchange.signal?.aborted === true)
-      await send(
-        { method: 'tasks/cancel', params },
-        { ...exchange, headers: undefined, signal: undefined },
-      ).catch(() => undefined);
+    await cancelTask(taskId, send, exchange);
     throw error;
+  }
+}
+
+function readTaskId({ taskId }: Fields): string {
+  if (typeof taskId !== 'string') throw new Error('The server made a task without an id.');
+  return taskId;
+}
+
+/** Tells the server, if the call was cancelled. */
+async function cancelTask(taskId: string, send: SendToServer, exchange: Exchange): Promise<void> {
+  if (exchange.signal?.aborted !== true) return;
+  const plain = { ...exchange, headers: undefined, signal: undefined };
+  await send({ method: 'tasks/cancel', params: { taskId } }, plain).catch(() => undefined);
+}
+
+async function untilAborted<Result>(
+  waiting: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return waiting;
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([waiting, promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }

@@ -8,6 +8,7 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import type { Telemetry } from '../../runtime/host/telemetry.ts';
 import type { GatewayConfig } from '../config/server-entry.ts';
+import { shownInstructions } from '../review/instructions.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
 import type { GatewayBoard } from '../status/gateway-board.ts';
 import type { ServerReport } from '../status/gateway-report.ts';
@@ -15,15 +16,18 @@ import { listReadArtifact, readArtifactUri } from './read-artifact-uri.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
+import { isAboutLists } from './connection.ts';
 import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
 import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
+import { GatewayTasks } from './gateway-tasks.ts';
 import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { OpenRequests } from './open-requests.ts';
 import { isFor } from './is-for.ts';
+import { NoticePace } from './notice-pace.ts';
 import { ResourceOwners } from './resource-owners.ts';
 import { StateSigner } from './signed-state.ts';
 import { createServerReporter } from './server-reporter.ts';
@@ -84,6 +88,7 @@ export class Gateway {
   readonly #faces = new Set<ConnectedClient>();
   readonly #calls: GovernedCalls;
   readonly #held: HeldCalls;
+  readonly #tasks: GatewayTasks;
   readonly openRequests: OpenRequests;
   readonly owners: ResourceOwners = new ResourceOwners();
   readonly #sessions: CallSessions;
@@ -91,6 +96,8 @@ export class Gateway {
   readonly #reporters: readonly (() => ServerReport)[];
   readonly #listeners = new Set<(notice: RelayedRequest) => void>();
   readonly #lists: ToolLists;
+  readonly #pace = new NoticePace();
+  readonly #paces = new WeakMap<ConnectedClient, NoticePace>();
   #takingOver: NodeJS.Immediate | undefined;
   #isClosed = false;
   #nextId = 0;
@@ -110,6 +117,7 @@ export class Gateway {
           nextId: () => (this.#nextId += 1),
           now: () => ledger.now(),
           signIns,
+          speaks: { hasOthers: entries.length > 1, consoleUrl: options.consoleUrl },
           log: this.log,
           onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
         }),
@@ -124,16 +132,26 @@ export class Gateway {
     this.#lists = new ToolLists({
       catalog: () => this.catalog,
       reviews: options.reviews,
+      now: () => ledger.now(),
+      onListed: () => this.#tellAll({ method: 'notifications/tools/list_changed' }),
       log: this.log,
     });
     this.openRequests = new OpenRequests(signer, () => ledger.now());
     this.#held = new HeldCalls({
       ledger,
       sessions,
-      signer,
       catalog: () => this.catalog,
       consoleUrl: options.consoleUrl,
       askInClient: config.askInClient ?? [],
+      toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
+      takeOver: () => this.#takeOverSoon(),
+      tellTask: (call) => this.#tasks.tell(call),
+    });
+    this.#tasks = new GatewayTasks({
+      ledger,
+      signer,
+      catalog: () => this.catalog,
+      findOpen: (sessionId, callId) => this.#calls.find(sessionId, callId),
       toResult: (sessionId, outcome) => this.#calls.toResult(sessionId, outcome),
       takeOver: () => this.#takeOverSoon(),
       signState: (call) => this.#calls.signState(call),
@@ -145,6 +163,7 @@ export class Gateway {
       signer,
       catalog: () => this.catalog,
       awaitDecision: (held) => this.#held.awaitDecision(held),
+      tellTask: (call) => this.#tasks.tell(call),
       mediaLimit: config.mediaLimit,
       sendDetached: (server) => (request, exchange) => this.#upstream(server).send(request, exchange),
       requireUnchanged: (tool, send) => this.#lists.requireUnchanged(tool, this.#upstream(tool.server), send),
@@ -170,13 +189,21 @@ export class Gateway {
     return this.upstreams.filter(({ entry }) => isFor(entry.onlyFor, caller));
   }
 
+  /** Reads what people answered, before a client learns what the servers say about themselves. */
+  prepare(caller: Caller): Promise<void> {
+    return this.#lists.prepare(this.upstreamsFor(caller));
+  }
+
   /** The gateway as this client sees it. */
   facts(era: Era, caller: Caller): ServerFacts {
-    const servers = this.upstreamsFor(caller).map((each) => ({
-      server: each.name,
-      facts: each.factsFor(era),
-    }));
-    return gatewayFacts(servers, this.#me, era);
+    const { reviews, config } = this.#options;
+    const servers = this.upstreamsFor(caller).map((each) => {
+      const facts = each.factsFor(era);
+      const shown = { reviews, observe: config.observe };
+      const instructions = shownInstructions(each.entry, facts?.instructions, shown);
+      return { server: each.name, facts: facts && { ...facts, instructions } };
+    });
+    return gatewayFacts(servers, this.#me, { era, readsOnly: caller.readsOnly });
   }
 
   status(): GatewayStatus {
@@ -214,6 +241,7 @@ export class Gateway {
 
   /** Asks the servers with resources to report changes of this one. */
   watch(uri: string, caller: Caller): void {
+    if (caller.readsOnly) return;
     for (const upstream of this.upstreamsFor(caller))
       if (toFields(upstream.factsFor('modern')?.capabilities['resources'])['subscribe'] === true)
         void upstream.watch(uri).catch(() => undefined); // another server may own it
@@ -221,13 +249,16 @@ export class Gateway {
 
   /** A notice that belongs to no request. `only`: the client whose connection it came on. */
   noticed(upstream: Upstream, notice: RelayedRequest, only: ConnectedClient | undefined): void {
+    const kind = JSON.stringify([upstream.name, notice.method, notice.params?.['uri']]);
     if (only !== undefined) {
       // This client lists again over its own connection.
-      only.tell(notice);
+      if (isAboutLists(notice.method)) paceOf(only, this.#paces).pass(kind, () => only.tell(notice));
+      else only.tell(notice);
       return;
     }
-    if (notice.method === 'notifications/tools/list_changed') void this.#lists.refresh(upstream);
-    this.#tellAll(notice);
+    // Clients list the tools again once the gateway has done so.
+    if (notice.method === 'notifications/tools/list_changed') this.#lists.announced(upstream);
+    else this.#pace.pass(kind, () => this.#tellAll(notice));
   }
 
   /** Connects to all servers, learns their tools, and takes over the calls of processes that are gone. */
@@ -347,12 +378,11 @@ export class Gateway {
     return this.catalog.get(name);
   }
 
-  /** Requests that the gateway answers itself: artifacts, and the tasks of held calls. */
+  /** Requests that the gateway answers itself: artifacts, and tasks. */
   async handleOwn(request: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
     const { ledger } = this.#options;
     return (
-      (await readArtifactUri(ledger, request, client, this.#sessions)) ??
-      this.#held.handleTask(request, client)
+      (await readArtifactUri(ledger, request, client, this.#sessions)) ?? this.#tasks.handle(request, client)
     );
   }
 
@@ -366,12 +396,20 @@ export class Gateway {
     this.#isClosed = true;
     clearImmediate(this.#takingOver);
     this.#calls.close();
+    this.#lists.close();
+    this.#pace.close();
     this.openRequests.close();
     await this.#calls.drain();
     for (const face of this.#faces) await face.close();
     await Promise.all(this.upstreams.map((upstream) => upstream.close()));
     await this.catalog.close();
   }
+}
+
+function paceOf(client: ConnectedClient, paces: WeakMap<ConnectedClient, NoticePace>): NoticePace {
+  const pace = paces.get(client) ?? new NoticePace();
+  paces.set(client, pace);
+  return pace;
 }
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

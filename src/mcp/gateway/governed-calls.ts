@@ -23,7 +23,6 @@ import type { CallSessions } from './call-sessions.ts';
 import { mcpCallId } from './mcp-call-id.ts';
 import type { ClientRequest } from './client-request.ts';
 import type { Exchange } from './connection.ts';
-import { mayAsk } from './connection.ts';
 import { awaitLegacyTask, followTask } from './follow-task.ts';
 import type { Fields } from './relayed-request.ts';
 import { isFields, textOf, toFields, rpcCodes } from './relayed-request.ts';
@@ -32,6 +31,7 @@ import type { CallStop, SendToServer } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
 import type { StateSigner } from './signed-state.ts';
+import { stateLastsMs } from './signed-state.ts';
 import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
 
 /** Handles a held call: it waits for a person, and the client learns how. */
@@ -53,6 +53,8 @@ export type GovernedCallsOptions = {
   readonly signer: StateSigner;
   readonly catalog: () => ToolCatalog;
   readonly awaitDecision: AwaitDecision;
+  /** Answers the client with a task that ends with the call. */
+  readonly tellTask: (call: OpenCall) => void;
   /** Larger files become a link. Undefined: the default. */
   readonly mediaLimit: number | undefined;
   /** Sends for a call whose client is gone. */
@@ -63,9 +65,6 @@ export type GovernedCallsOptions = {
 
 /** A tool as its server listed it when a call of it was judged. `name` is the one that clients use. */
 export type JudgedTool = { readonly server: string; readonly name: string; readonly listed: ListedTool };
-
-/** How long a client may take to come back with a state. */
-const stateLastsMs = 24 * 3_600_000;
 
 /** A client that ends its gateway waits about two seconds before it kills it. */
 const drainMs = 1_000;
@@ -100,6 +99,10 @@ export class GovernedCalls {
     const timer = setTimeout(resolve, drainMs);
     await Promise.race([Promise.allSettled(this.#sent), tired]);
     clearTimeout(timer);
+  }
+
+  find(sessionId: string, callId: string): OpenCall | undefined {
+    return this.#open.get(keyOf(sessionId, callId));
   }
 
   get openCount(): number {
@@ -227,9 +230,11 @@ export class GovernedCalls {
   }
 
   /** The text with which the client of this call can come back to it. */
-  signState({ sessionId, callId, callerId, digest }: OpenCall): string {
+  signState({ sessionId, callId, callerId, digest, firstRequest }: OpenCall): string {
     const { signer, ledger } = this.#options;
-    return signer.write({ sessionId, callId, callerId, digest, expiresAt: ledger.now() + stateLastsMs });
+    const mayWrite = !firstRequest.caller.readsOnly;
+    const expiresAt = ledger.now() + stateLastsMs;
+    return signer.write({ sessionId, callId, callerId, mayWrite, digest, expiresAt });
   }
 
   /** The body of the tools of a server. */
@@ -276,16 +281,12 @@ export class GovernedCalls {
         const result = await send({ method: 'tools/call', params }, exchange);
         if (result['resultType'] === 'input_required') {
           if (call === undefined) throw new ClientGone('The server asks, and the client is gone.');
-          requireAskable(result['inputRequests'], exchange.capabilities);
           const ask = (requests: Fields): Promise<Fields> => call.askAll(requests);
           params = await toNextRound({ round, params: first, result, signal: context.signal, ask });
         } else if (result['resultType'] === 'task') {
-          call?.tellTask(result);
-          return followTask(
-            result,
-            (request) => send(request, { ...exchange, headers: undefined }),
-            context.signal,
-          );
+          if (call !== undefined) this.#options.tellTask(call);
+          const ask = call && ((requests: Fields): Promise<Fields> => call.askAll(requests));
+          return followTask({ task: result, send, exchange, ask });
         } else if (isFields(result['task'])) return awaitLegacyTask(result['task'], send, exchange);
         else return result;
       }
@@ -294,13 +295,6 @@ export class GovernedCalls {
 
 /** Must the tool be called as a task? Only servers of 2025-11-25 have such tools. The client makes a plain call. */
 const isTask = ({ execution }: ListedTool): boolean => toFields(execution)['taskSupport'] === 'required';
-
-/** The client has said what it can be asked. */
-function requireAskable(requests: unknown, capabilities: Fields): void {
-  for (const { method } of Object.values(toFields(requests)).map(toFields))
-    if (!mayAsk(String(method), capabilities))
-      throw new ClientGone(`The server asks for ${String(method)}, which the client does not support.`);
-}
 
 /** The length keeps two pairs apart that would read alike. */
 const keyOf = (sessionId: string, callId: string): string => `${sessionId.length} ${sessionId} ${callId}`;

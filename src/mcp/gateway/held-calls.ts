@@ -3,7 +3,6 @@
  * person at the client decides only if the host allows it for every reason to ask. The tool needs `ask: 'in_client'`, and
  * `askInClient` lists the rules. The record names the client then.
  */
-import { ProtocolError } from '@modelcontextprotocol/client';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { isQuittanceError } from '../../base/error.ts';
 import { safeText } from '../../base/safe-text.ts';
@@ -22,22 +21,18 @@ import {
   toPendingResult,
 } from '../serve/approvals.ts';
 import { mayAnswerInClient } from '../serve/may-answer-in-client.ts';
-import { isCancelled, toHeldTask } from '../serve/held-task.ts';
 import type { CallSessions } from './call-sessions.ts';
 import { checkName, otherCheckName } from './check-name.ts';
 import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
-import { toClientResult } from './client-result.ts';
 import type { HeldCall } from './governed-calls.ts';
-import type { Fields, RelayedRequest } from './relayed-request.ts';
-import { toFields, rpcCodes, textOf } from './relayed-request.ts';
-import type { StateSigner } from './signed-state.ts';
+import type { Fields } from './relayed-request.ts';
+import { toFields, textOf } from './relayed-request.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
 
 export type HeldCallsOptions = {
   readonly ledger: Ledger;
   readonly sessions: CallSessions;
-  readonly signer: StateSigner;
   readonly catalog: () => ToolCatalog;
   readonly consoleUrl: string | undefined;
   /** Rules of contracts whose questions the person at the client may answer. */
@@ -45,8 +40,8 @@ export type HeldCallsOptions = {
   readonly toResult: (sessionId: string, outcome: ToolOutcome) => Promise<Fields>;
   /** Goes on with calls whose process is gone, in the background. */
   readonly takeOver: () => void;
-  /** The text that names the call to its client. */
-  readonly signState: (call: HeldCall['call']) => string;
+  /** Answers the client with a task that ends with the call. */
+  readonly tellTask: (call: HeldCall['call']) => void;
 };
 
 /** Clients give up after about a minute without progress. */
@@ -73,7 +68,7 @@ export class HeldCalls {
     const way = approvalWayFor(era, capabilities, { hasUrl: link !== undefined, inClient });
     if (way === 'pending') return toPendingResult(pending, this.#checkName());
     if (way === 'task') {
-      call.tellTask(toHeldTask(this.#options.signState(call), asked, { status: 'working' }, 'task'));
+      this.#options.tellTask(call);
       return outcome;
     }
     const question = toElicitation(way, {
@@ -197,45 +192,6 @@ export class HeldCalls {
   async #read(sessionId: string, callId: string): Promise<Call | undefined> {
     const stored = await this.#options.ledger.journal.readCall(sessionId, callId);
     return stored === undefined ? undefined : foldCall(stored.events.filter(isCallEvent));
-  }
-
-  /** The tasks of held calls. Undefined for tasks of servers. */
-  async handleTask({ method, params }: RelayedRequest, client: ClientRequest): Promise<Fields | undefined> {
-    const taskId = textOf(params?.['taskId']);
-    if (!method.startsWith('tasks/') || taskId?.startsWith('qms1.') !== true) return undefined;
-    const state = this.#options.signer.read(taskId);
-    if (state === undefined || state.callerId !== client.caller.id)
-      throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task');
-    const { sessionId, callId } = state;
-    const call = await this.#read(sessionId, callId);
-    if (call === undefined) throw new ProtocolError(rpcCodes.invalidParams, 'Unknown task');
-    switch (method) {
-      case 'tasks/get':
-        return toHeldTask(taskId, call, await this.#taskStatus(sessionId, call));
-      case 'tasks/cancel': {
-        const { runtime, release } = this.#options.catalog().use();
-        runtime.turn({ sessionId }).cancel(callId, 'The client cancelled the task.');
-        release();
-        return {};
-      }
-      case 'tasks/update':
-        return {};
-      default:
-        throw new ProtocolError(rpcCodes.methodNotFound, 'Method not found');
-    }
-  }
-
-  async #taskStatus(sessionId: string, call: Call): Promise<Fields> {
-    if (call.settled === undefined) return { status: 'working' };
-    if (isCancelled(call.settled.outcome)) return { status: 'cancelled' };
-    try {
-      const result = await this.#options.toResult(sessionId, call.settled.outcome);
-      return { status: 'completed', result: { resultType: 'complete', ...toClientResult(result, 'modern') } };
-    } catch (error) {
-      if (!(error instanceof ProtocolError)) throw error;
-      const { code, message, data } = error;
-      return { status: 'failed', error: { code, message, ...(data !== undefined && { data }) } };
-    }
   }
 }
 

@@ -93,8 +93,7 @@ export class OpenCall {
       this.#cancel.abort(new DOMException('The client cancelled the call.', 'AbortError'));
     client.signal.addEventListener('abort', cancel, { once: true });
     if (client.signal.aborted) cancel();
-    if (client.inputResponses !== undefined)
-      for (const round of this.#rounds) if (round.answer(client.inputResponses)) this.#rounds.delete(round);
+    if (client.inputResponses !== undefined) this.answer(client.inputResponses);
     try {
       return await this.#stop();
     } finally {
@@ -120,11 +119,27 @@ export class OpenCall {
 
   #asked(): CallStop | undefined {
     if (this.#task !== undefined) return { type: 'task', result: this.#task };
-    if (this.#rounds.size === 0) return undefined;
+    const requests = this.questions;
+    if (requests === undefined) return undefined;
+    this.#startPatience();
+    return { type: 'asked', requests };
+  }
+
+  #startPatience(): void {
+    clearTimeout(this.#patience);
     this.#patience = setTimeout(() => this.giveUp('The client did not answer in time.'), patienceMs);
     this.#patience.unref();
-    const requests = Object.assign({}, ...[...this.#rounds].map((round) => round.requests)) as Fields;
-    return { type: 'asked', requests };
+  }
+
+  /** What the client has not answered yet. Undefined: nothing. */
+  get questions(): Fields | undefined {
+    if (this.#rounds.size === 0) return undefined;
+    return Object.assign({}, ...[...this.#rounds].map((round) => round.requests)) as Fields;
+  }
+
+  /** Takes answers of the client. Those that nothing asked for are dropped. */
+  answer(responses: Fields): void {
+    for (const round of this.#rounds) if (round.answer(responses)) this.#rounds.delete(round);
   }
 
   /** Ends the wait for answers of the client. */
@@ -141,7 +156,7 @@ export class OpenCall {
     });
   }
 
-  /** The server made a task of the call. The client follows the task; the call ends with it. */
+  /** The client gets this task of the gateway. It asks about the task until the call has ended. */
   tellTask(result: Fields): void {
     this.#task = result;
     this.#wakeAll();
@@ -151,7 +166,28 @@ export class OpenCall {
   async askAll(requests: Fields): Promise<Fields> {
     if (this.#first.era === 'legacy') return askEach(requests, (request) => this.#askNow(request));
     return new Promise((resolve, reject) => {
-      this.#rounds.add({ requests, answer: (responses) => (resolve(responses), true), giveUp: reject });
+      // The client of a task may answer one question after the other.
+      const open: Record<string, unknown> = { ...requests };
+      const answers: Record<string, unknown> = {};
+      this.#rounds.add({
+        requests: open,
+        answer: (responses) => {
+          if (this.#task === undefined) {
+            resolve(responses);
+            return true;
+          }
+          for (const [key, answer] of Object.entries(responses))
+            if (Object.hasOwn(open, key)) {
+              answers[key] = answer;
+              Reflect.deleteProperty(open, key);
+            }
+          const isDone = Object.keys(open).length === 0;
+          if (isDone) resolve(answers);
+          return isDone;
+        },
+        giveUp: reject,
+      });
+      if (this.#task !== undefined) this.#startPatience();
       this.#wakeAll();
     });
   }

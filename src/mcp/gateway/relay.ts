@@ -8,12 +8,13 @@ import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
 import type { Exchange } from './connection.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
-import { toFields, rpcCodes, textOf } from './relayed-request.ts';
+import { isFields, toFields, rpcCodes, textOf } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { ResourceOwners } from './resource-owners.ts';
+import { withoutOwnKeys } from './server-words.ts';
 import type { ServerNames } from './server-names.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -74,13 +75,8 @@ export class Relay {
       case 'logging/setLevel':
         await this.#toAll(request, client);
         return {};
-      case 'tasks/get':
-      case 'tasks/update':
-      case 'tasks/cancel':
-      case 'tasks/result':
-        return this.#byTask(request, client);
       default:
-        return this.#toOnly(request, client);
+        throw new ProtocolError(rpcCodes.methodNotFound, 'Method not found');
     }
   }
 
@@ -88,7 +84,7 @@ export class Relay {
     const send = this.#options.sendTo(upstream);
     const request = withInput(given, client);
     if (client.era === 'modern' && mayAsk.has(given.method))
-      return this.#options.openRequests.send(request, client, send);
+      return readRelayed(await this.#options.openRequests.send(request, client, send));
     let result = await send(request, toExchange(client));
     // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
     for (let round = 1; client.era === 'legacy' && result['resultType'] === 'input_required'; round++) {
@@ -97,7 +93,7 @@ export class Relay {
       const params = await toNextRound({ round, params: { ...request.params }, result, signal, ask });
       result = await send({ ...request, params }, toExchange(client));
     }
-    return result;
+    return readRelayed(result);
   }
 
   async #list(
@@ -248,17 +244,6 @@ export class Relay {
     throw refused;
   }
 
-  /** With several servers, the ids of tasks carry the server. */
-  #byTask(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
-    const { upstreams, names } = this.#options;
-    const taskId = textOf(request.params?.['taskId']) ?? '';
-    const found = names.toServer(taskId);
-    const upstream = upstreams.find(({ name }) => name === found?.server);
-    if (upstream === undefined || found === undefined)
-      throw new ProtocolError(rpcCodes.invalidParams, `Unknown task ${taskId}`);
-    return this.#send(upstream, { ...request, params: { ...request.params, taskId: found.name } }, client);
-  }
-
   async #toAll(request: RelayedRequest, client: ClientRequest): Promise<void> {
     await Promise.allSettled(
       this.#options.upstreams
@@ -266,19 +251,25 @@ export class Relay {
         .map((upstream) => this.#send(upstream, request, client)),
     );
   }
+}
 
-  #toOnly(request: RelayedRequest, client: ClientRequest): Promise<Fields> {
-    const [only, other] = this.#options.upstreams;
-    if (only === undefined || other !== undefined)
-      throw new ProtocolError(rpcCodes.methodNotFound, 'Method not found');
-    return this.#send(only, request, client);
+/** Only a call of a tool can become a task, and the gateway makes those itself. Its own keys of `_meta` are removed. */
+function readRelayed(result: Fields): Fields {
+  if (result['resultType'] !== 'task' && !isFields(result['task'])) {
+    const { _meta, ...rest } = result;
+    const meta = withoutOwnKeys(_meta);
+    return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
   }
+  throw new ProtocolError(
+    rpcCodes.internal,
+    'The server answered with a task, which this request cannot become.',
+  );
 }
 
 /** The SDK lifts the answers and the state of a modern client out of the parameters. */
 function withInput({ method, params }: RelayedRequest, client: ClientRequest): RelayedRequest {
   const { inputResponses, requestState, meta } = client;
-  const { _meta, ...rest } = params ?? {};
+  const { _meta, task: _, ...rest } = params ?? {};
   const all = {
     ...rest,
     ...(inputResponses !== undefined && { inputResponses }),

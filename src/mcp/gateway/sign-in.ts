@@ -6,10 +6,9 @@ import { auth } from '@modelcontextprotocol/client';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { QuittanceError } from '../../base/error.ts';
-import { createServerFetch } from '../config/checked-fetch.ts';
-import { findServerUrlProblem } from '../config/server-url.ts';
 import type { HttpAddress, OAuthSetting } from '../config/server-entry.ts';
 import { OAuthClient } from './auth-client.ts';
+import { createOAuthFetch, findEndpointProblem } from './oauth-fetch.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export type SignInOptions = {
@@ -24,7 +23,7 @@ export type SignInOptions = {
 
 export async function signInAtServer(options: SignInOptions): Promise<void> {
   const { address, setting, store, onUrl, signal, now } = options;
-  const fetchFn = createServerFetch(address);
+  const fetchFn = createOAuthFetch({ address, setting, mayRegister: true });
   if (setting?.grant === 'client_credentials') {
     const client = new OAuthClient({
       url: address.url,
@@ -49,7 +48,7 @@ export async function signInAtServer(options: SignInOptions): Promise<void> {
       setting,
       now,
       redirectUrl: callback.url,
-      onRedirect: (url) => onUrl(checked(url)),
+      onRedirect: (url) => onUrl(checked(url, options)),
     });
     const scope = setting?.scope === undefined ? {} : { scope: setting.scope };
     // A new sign-in, also if the old one could be renewed.
@@ -68,8 +67,8 @@ export async function signInAtServer(options: SignInOptions): Promise<void> {
 }
 
 /** The server names its issuer, which names this page. A browser must not be led to anything but a web page. */
-function checked(url: URL): URL {
-  const problem = findServerUrlProblem(url);
+function checked(url: URL, options: SignInOptions): URL {
+  const problem = findEndpointProblem(url, options);
   if (problem !== undefined)
     throw new QuittanceError(
       'config.invalid',

@@ -9,11 +9,16 @@ export type CallState = {
   readonly sessionId: string;
   readonly callId: string;
   readonly callerId: string;
+  /** The caller could do more than read when the call was made. */
+  readonly mayWrite?: boolean;
   /** Of the tool and its arguments. */
   readonly digest: string;
   /** By the ledger's clock. */
   readonly expiresAt: number;
 };
+
+/** How long a client may take to come back with a state, or to ask about a task. */
+export const stateLastsMs: number = 24 * 3_600_000;
 
 const longest = 4_096;
 

@@ -6,6 +6,7 @@
  * 3. A tool without an answer of a person, or that changed since, asks before it runs. Clients see the approved texts
  *    of a changed tool, so new texts do not reach a model before a person.
  */
+import { setImmediate as afterOtherWork } from 'node:timers/promises';
 import { isQuittanceError } from '../../base/error.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
 import { contractsFromMultiple } from '../../contracts/from-multiple.ts';
@@ -19,6 +20,7 @@ import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
 import { reviewRules } from '../review/review-rules.ts';
+import { instructionsName } from '../review/instructions.ts';
 import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
 import type { ListedClass, ListedTool } from '../tools/listed-tool.ts';
 import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
@@ -63,6 +65,10 @@ export type CatalogOptions = {
 const ownNames: ReadonlySet<string> = new Set([readArtifactName, otherCheckName]);
 /** More tools of one server are ignored. */
 const mostTools = 1_000;
+/** JSON values in the list of one server, where a thousand characters count as one value. */
+const mostValues = 100_000;
+/** How long the event loop works on one list without a break. */
+const sliceMs = 20;
 /** Tools of servers may run long. Their progress keeps them alive. */
 const toolTimeoutMs = 3_600_000;
 
@@ -89,12 +95,29 @@ export class ToolCatalog {
     return [...this.#tools.values()];
   }
 
-  /** Takes over what a server listed. Returns the tools that clients may see, in the server's order. */
-  learn(entry: ServerEntry, listed: readonly unknown[]): readonly CatalogTool[] {
+  /**
+   * Takes over what a server listed. Returns the tools that clients may see, in the server's order. Other work is done
+   * between the tools. `mayChange`: asked before a new or changed tool is taken over. If it may not be yet, the known one
+   * stays.
+   */
+  async learn(
+    entry: ServerEntry,
+    listed: readonly unknown[],
+    mayChange: () => boolean = () => true,
+  ): Promise<readonly CatalogTool[]> {
     const seen = new Map<string, CatalogTool>();
+    let [since, values] = [performance.now(), 0];
     for (const each of listed.slice(0, mostTools)) {
-      const tool = this.#learnOne(entry, each, seen);
+      values += countValues(each, mostValues - values);
+      if (values >= mostValues) {
+        this.#options.log(entry.name, 'Its list of tools is too long. The rest of it is left out.');
+        break;
+      }
+      const tool = this.#learnOne(entry, each, seen, mayChange);
       if (tool !== undefined) seen.set(tool.name, tool);
+      if (performance.now() - since < sliceMs) continue;
+      await afterOtherWork();
+      since = performance.now();
     }
     return [...seen.values()];
   }
@@ -111,6 +134,7 @@ export class ToolCatalog {
     entry: ServerEntry,
     given: unknown,
     seen: ReadonlyMap<string, CatalogTool>,
+    mayChange: () => boolean,
   ): CatalogTool | undefined {
     const { names, log } = this.#options;
     try {
@@ -118,11 +142,13 @@ export class ToolCatalog {
       if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
+      if (listed.name === instructionsName) throw new Error('No tool may have this name.');
       if (ownNames.has(name)) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
       if (seen.has(name)) throw new Error(`The name "${name}" is listed twice.`);
       const known = this.#tools.get(name);
       const digest = toolDigest(listed);
       if (known !== undefined && this.#digests.get(name) === digest) return known;
+      if (!mayChange()) return known;
       const made = this.#make(entry, listed, name);
       this.#tools.set(name, made);
       this.#digests.set(name, digest);
@@ -207,6 +233,20 @@ export class ToolCatalog {
       ...(observe && { treatments: { destructive: 'run', local: 'run' } as const }),
     });
   }
+}
+
+/** Stops at `most`. */
+function countValues(listed: unknown, most: number): number {
+  const open: unknown[] = [listed];
+  let found = 0;
+  for (let at = open.pop(); found < most && (at !== undefined || open.length > 0); at = open.pop()) {
+    found += typeof at === 'string' ? 1 + at.length / 1_000 : 1;
+    if (typeof at !== 'object' || at === null) continue;
+    const entries = Object.entries(at);
+    found += entries.reduce((sum, [key]) => sum + key.length / 1_000, 0);
+    for (const [, value] of entries) open.push(value);
+  }
+  return found;
 }
 
 /** Without reviews, only a tool that nothing is known about asks. */

@@ -6,6 +6,7 @@
  */
 import { ToolError } from '../../call/tool-error.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
+import { toReviewedInstructions } from '../review/instructions.ts';
 import { McpNotSent } from '../tools/call-error.ts';
 import { toolDigest } from '../tools/listed-tool.ts';
 import type { JudgedTool } from './governed-calls.ts';
@@ -17,18 +18,96 @@ import type { Upstream } from './upstream.ts';
 export type ToolListsOptions = {
   readonly catalog: () => ToolCatalog;
   readonly reviews: ToolReviews | undefined;
+  readonly now: () => number;
+  /** A list that a server announced was read. */
+  readonly onListed: () => void;
   readonly log: (server: string, line: string) => void;
 };
 
 const mostPages = 100;
+/** Changed lists of one server that are taken over at once, and how long the next one waits. */
+const mostChanges = 20;
+const changeEveryMs = 10_000;
+/** Between two lists that a server caused by announcing changes. Each further one doubles it, until it is quiet. */
+const [leastPauseMs, mostPauseMs] = [1_000, 60_000];
+
+type Pace = {
+  /** Changes that may still be taken over, by `at`. */
+  left: number;
+  at: number;
+  pauseMs: number;
+  listedAt: number;
+  waiting: NodeJS.Timeout | undefined;
+};
 
 export class ToolLists {
   readonly #options: ToolListsOptions;
   /** The losses of each server when its tools were listed last. */
   readonly #listedAfter = new Map<string, number>();
 
+  readonly #paces = new Map<string, Pace>();
+  #isClosed = false;
+
   constructor(options: ToolListsOptions) {
     this.#options = options;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const { waiting } of this.#paces.values()) clearTimeout(waiting);
+  }
+
+  /**
+   * The server said that its tools have changed. Lists them again, at once if it seldom says so. One listing answers all
+   * announcements before it.
+   */
+  announced(upstream: Upstream): void {
+    const pace = this.#paceOf(upstream);
+    if (pace.waiting !== undefined || this.#isClosed) return;
+    const now = this.#options.now();
+    const quietMs = now - pace.listedAt;
+    pace.pauseMs =
+      quietMs > mostPauseMs ? 0 : Math.min(mostPauseMs, Math.max(leastPauseMs, pace.pauseMs * 2));
+    const list = (): void => {
+      pace.waiting = undefined;
+      pace.listedAt = this.#options.now();
+      void this.refresh(upstream).finally(this.#options.onListed);
+    };
+    pace.waiting = setTimeout(list, Math.max(0, pace.pauseMs - quietMs));
+    pace.waiting.unref();
+  }
+
+  #paceOf({ name }: Upstream): Pace {
+    const known = this.#paces.get(name);
+    if (known !== undefined) return known;
+    const pace: Pace = {
+      left: mostChanges,
+      at: this.#options.now(),
+      pauseMs: 0,
+      listedAt: -Infinity,
+      waiting: undefined,
+    };
+    this.#paces.set(name, pace);
+    return pace;
+  }
+
+  /** Asked once for each list with a change. */
+  #mayChange(upstream: Upstream): boolean {
+    const pace = this.#paceOf(upstream);
+    const now = this.#options.now();
+    const gained = Math.max(0, Math.floor((now - pace.at) / changeEveryMs));
+    pace.left = Math.min(mostChanges, pace.left + gained);
+    pace.at = pace.left === mostChanges ? now : pace.at + gained * changeEveryMs;
+    if (pace.left > 0) {
+      pace.left -= 1;
+      return true;
+    }
+    this.#options.log(
+      upstream.name,
+      'Its tools change again and again. The last change is taken over later.',
+    );
+    this.announced(upstream);
+    return false;
   }
 
   /** Lists the tools of a server again. `send`: over the connection of a client, if it has its own. */
@@ -70,21 +149,32 @@ export class ToolLists {
       );
   }
 
+  /** Reads what people answered. */
+  async prepare(upstreams: readonly Upstream[]): Promise<void> {
+    try {
+      await this.#options.reviews?.refresh(upstreams.map(({ name }) => name));
+    } catch (error) {
+      this.#options.log('gateway', error instanceof Error ? error.message : String(error));
+    }
+  }
+
   /** Takes over what a server listed. A whole list is kept for review. */
   async learn(
-    { entry }: Upstream,
+    upstream: Upstream,
     listed: readonly unknown[],
     isWhole: boolean,
   ): Promise<readonly CatalogTool[]> {
+    const { entry } = upstream;
     const { reviews } = this.#options;
     const catalog = this.#options.catalog();
     if (reviews !== undefined && (await reviews.refresh([entry.name]))) catalog.reconsider(entry);
-    const seen = catalog.learn(entry, listed);
+    let may: boolean | undefined;
+    const seen = await catalog.learn(entry, listed, () => (may ??= this.#mayChange(upstream)));
     if (reviews !== undefined && isWhole) {
-      await reviews.note(
-        entry,
-        seen.map((tool) => tool.listed),
-      );
+      const instructions =
+        upstream.factsFor('legacy')?.instructions ?? upstream.factsFor('modern')?.instructions;
+      const texts = instructions === undefined ? [] : [toReviewedInstructions(instructions)];
+      await reviews.note(entry, [...seen.map((tool) => tool.listed), ...texts]);
     }
     return seen;
   }

@@ -4,12 +4,14 @@
  * 1. A token is renewed when the server refuses it, once for all requests that wait.
  * 2. The gateway does not ask a person to sign in. The error says what to type.
  * 3. Requests to the issuer carry none of the headers that the configuration has for the server.
+ * 4. Nothing is fetched before a person has signed in, unless the configuration has the gateway sign in for itself.
  */
 import type { AuthProvider } from '@modelcontextprotocol/client';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import { McpNotSent } from '../tools/call-error.ts';
 import type { HttpAddress, OAuthSetting } from '../config/server-entry.ts';
 import { OAuthClient, renewalOnly } from './auth-client.ts';
+import { createOAuthFetch, ownMetadataUrl } from './oauth-fetch.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 
 export type UpstreamAuthOptions = {
@@ -17,7 +19,6 @@ export type UpstreamAuthOptions = {
   readonly address: HttpAddress;
   readonly setting: OAuthSetting | undefined;
   readonly store: UpstreamTokens;
-  readonly fetch: typeof fetch;
   readonly now: () => number;
 };
 
@@ -41,9 +42,10 @@ export function createUpstreamAuth(options: UpstreamAuthOptions): AuthProvider {
 }
 
 async function renew(
-  { server, address: { url }, setting, store, fetch: fetchFn, now }: UpstreamAuthOptions,
+  { server, address, setting, store, now }: UpstreamAuthOptions,
   response: Response,
 ): Promise<void> {
+  const { url } = address;
   const isForItself = setting?.grant === 'client_credentials';
   const signIn = `Sign in: quittance mcp login ${server}`;
   if (!isForItself && store.read(url).tokens === undefined)
@@ -58,12 +60,13 @@ async function renew(
       throw new McpNotSent(`The sign-in at the server "${server}" has ended. ${signIn}`);
     },
   });
-  const { resourceMetadataUrl, scope: wanted } = extractWWWAuthenticateParams(response);
+  const { resourceMetadataUrl: named, scope: wanted } = extractWWWAuthenticateParams(response);
+  const resourceMetadataUrl = ownMetadataUrl(named, address);
   const scope = setting?.scope ?? wanted;
   try {
     await auth(client, {
       serverUrl: url,
-      fetchFn,
+      fetchFn: createOAuthFetch({ address, setting, mayRegister: false }),
       ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
       ...(scope !== undefined && { scope }),
     });

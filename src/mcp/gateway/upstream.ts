@@ -16,6 +16,7 @@ import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields } from './relayed-request.ts';
 import { openTransport } from './open-transport.ts';
 import { createUpstreamAuth } from './upstream-auth.ts';
+import type { Speaker } from './server-words.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 import { Wire } from './wire.ts';
 
@@ -24,6 +25,7 @@ export type UpstreamHost = {
   readonly nextId: () => number;
   readonly now: () => number;
   readonly signIns: UpstreamTokens | undefined;
+  readonly speaks: Omit<Speaker, 'server'>;
   /** A line for the operator: what the server wrote, or what happened to it. */
   readonly log: (server: string, line: string) => void;
   /** A notice of the shared connection: lists or resources have changed. */
@@ -87,7 +89,7 @@ export class Upstream {
     this.entry = entry;
     this.#host = host;
     this.#fetch = entry.type === 'stdio' ? fetch : createServerFetch(entry);
-    this.#auth = authFor(entry, host, this.#fetch);
+    this.#auth = authFor(entry, host);
   }
 
   get name(): string {
@@ -344,7 +346,7 @@ export class Upstream {
     });
     const byStream = era === 'modern' && entry.type === 'http';
     const wire = new Wire(transport, {
-      server: entry.name,
+      speaker: { server: entry.name, ...this.#host.speaks },
       nextId: this.#host.nextId,
       cancelBy: byStream ? 'stream' : { meta: era === 'modern' ? envelopeOf(this.#host.me, {}) : undefined },
       hooks: {
@@ -377,11 +379,7 @@ const wordsOf = (error: unknown): string => {
 };
 
 /** A server that gets a header with credentials is not signed in at. */
-function authFor(
-  entry: ServerEntry,
-  { signIns, now }: UpstreamHost,
-  fetch: typeof globalThis.fetch,
-): AuthProvider | undefined {
+function authFor(entry: ServerEntry, { signIns, now }: UpstreamHost): AuthProvider | undefined {
   if (entry.type === 'stdio' || signIns === undefined) return undefined;
   const hasCredentials = Object.keys(entry.headers).some((name) => name.toLowerCase() === 'authorization');
   if (hasCredentials) return undefined;
@@ -390,7 +388,6 @@ function authFor(
     address: entry,
     setting: entry.oauth,
     store: signIns,
-    fetch,
     now,
   });
 }

@@ -9,8 +9,12 @@
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ProtocolError } from '@modelcontextprotocol/client';
+import { safeText } from '../../base/safe-text.ts';
+import { isQuestion, isServerNotice } from './methods.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, isFields, rpcCodes } from './relayed-request.ts';
+import type { Speaker } from './server-words.ts';
+import { toClientNotice, toClientProgress, toClientQuestion, toClientResultOf } from './server-words.ts';
 import { isUnreadable, UnreadableMessage } from './unreadable-message.ts';
 
 /** The server may have handled the request; its answer will not come. */
@@ -48,7 +52,7 @@ type Waiting = {
 };
 
 export type WireOptions = {
-  readonly server: string;
+  readonly speaker: Speaker;
   readonly nextId: () => number;
   readonly hooks: WireHooks;
   /** Closing the stream of a request cancels it; on other connections a notice with this metadata does. */
@@ -87,7 +91,8 @@ export class Wire {
   }
 
   async request(request: RelayedRequest, send: WireSend = {}): Promise<Fields> {
-    if (this.#closed !== undefined) throw new ConnectionLost(this.#options.server, this.#closed.cause);
+    if (this.#closed !== undefined)
+      throw new ConnectionLost(this.#options.speaker.server, this.#closed.cause);
     send.signal?.throwIfAborted();
     const id = this.#options.nextId();
     const stream = new AbortController();
@@ -113,7 +118,7 @@ export class Wire {
         { jsonrpc: '2.0', id, ...this.#withToken(request, send.onProgress === undefined ? undefined : id) },
         {
           requestSignal: stream.signal,
-          onRequestStreamEnd: () => lose(new ConnectionLost(this.#options.server)),
+          onRequestStreamEnd: () => lose(new ConnectionLost(this.#options.speaker.server)),
           ...(send.headers !== undefined && { headers: send.headers }),
         },
       )
@@ -155,7 +160,8 @@ export class Wire {
   #end(cause: unknown): void {
     if (this.#closed !== undefined) return;
     this.#closed = { cause };
-    for (const { reject } of this.#waiting.values()) reject(new ConnectionLost(this.#options.server, cause));
+    for (const { reject } of this.#waiting.values())
+      reject(new ConnectionLost(this.#options.speaker.server, cause));
     this.#waiting.clear();
     this.#options.hooks.onClose(cause);
   }
@@ -191,25 +197,42 @@ export class Wire {
     if ('error' in message) {
       const { code, message: text, data } = message.error;
       waiting.reject(new ProtocolError(code, text, data));
-    } else waiting.resolve(toFields(message.result));
+      return;
+    }
+    try {
+      waiting.resolve(toClientResultOf(toFields(message.result), this.#options.speaker));
+    } catch (error) {
+      waiting.reject(error);
+    }
   }
 
   #notice(notice: RelayedRequest): void {
-    if (notice.method !== 'notifications/progress') return this.#options.hooks.onNotice(notice);
+    if (!isServerNotice(notice.method)) {
+      this.#options.hooks.onOddity(`It sent the notice ${quoteName(notice.method)}, which does not pass.`);
+      return;
+    }
+    if (notice.method !== 'notifications/progress')
+      return this.#options.hooks.onNotice(toClientNotice(notice, this.#options.speaker));
     const token = notice.params?.['progressToken'];
     const waiting = typeof token === 'number' ? this.#waiting.get(token) : undefined;
     // Progress of a request that has ended belongs to no client.
-    waiting?.onProgress?.(notice.params ?? {});
+    waiting?.onProgress?.(toClientProgress(notice.params ?? {}, this.#options.speaker));
   }
 
   async #answer(id: number | string, request: RelayedRequest): Promise<void> {
-    const answer = await this.#options.hooks.onRequest(request).then(
+    const { hooks, speaker } = this.#options;
+    const asked = async (): Promise<Fields> =>
+      hooks.onRequest(isQuestion(request.method) ? toClientQuestion(request, speaker) : request);
+    const answer = await asked().then(
       (result): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: { ...result } }),
       (error: unknown): JSONRPCMessage => ({ jsonrpc: '2.0', id, error: toRpcError(error) }),
     );
     await this.#transport.send(answer).catch(() => undefined);
   }
 }
+
+/** The other side wrote the name, so it is one short line. */
+export const quoteName = (method: string): string => JSON.stringify(safeText(method).slice(0, 100));
 
 export function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, data } = toFields(error);

@@ -91,13 +91,23 @@ export const toReviewedServer = (server: ServerEntry): ReviewedServer => ({
   place: server.type === 'stdio' ? basename(server.command.replaceAll('\\', '/')) : server.url.host,
 });
 
-/** Only the address counts, without secrets: a new token is not a new server. */
+/**
+ * Everything that decides which program answers: for a process its folder and its variables too, for a URL its query.
+ * Values are only in the digest. Headers do not count: a new token is not a new server.
+ */
 function addressDigest(address: ServerAddress): string {
-  return digestJson(
-    address.type === 'stdio'
-      ? { command: address.command, args: [...address.args] }
-      : { url: `${address.url.origin}${address.url.pathname}` },
-  );
+  if (address.type === 'stdio') {
+    const { command, args, cwd, env } = address;
+    const variables = Object.fromEntries(Object.entries(env));
+    return digestJson({
+      command,
+      args: [...args],
+      ...(cwd !== undefined && { cwd }),
+      ...(Object.keys(variables).length > 0 && { env: variables }),
+    });
+  }
+  const { origin, pathname, search } = address.url;
+  return digestJson({ url: `${origin}${pathname}${search}` });
 }
 
 const reviewed = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;

@@ -64,7 +64,7 @@ export function reviewRules({ reviewOf, observe }: ReviewRulesOptions): LoadedCo
           return ask(
             review.changed === 'tool'
               ? 'The description or schema of this tool changed since it was approved, so a person decides about this call.'
-              : 'The server of this tool has another address than the one that was approved, so a person decides about this call.',
+              : 'The server of this tool has another address, folder or environment than the one that was approved, so a person decides about this call.',
           );
         },
       },

@@ -7,9 +7,9 @@ import { safeLines } from '../../base/safe-text.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 
 const instructions =
-  /<\s*\/?\s*(?:important|system|secret|instructions?|hidden)\b|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:previous|prior|above|other|earlier|all)\b|\b(?:do not|don't|never|without)\s+(?:tell|mention|inform|show|reveal|notify|asking|telling)|\b(?:before|after|instead of|whenever)\b.{0,30}\b(?:using|calling|use|call|running)\b.{0,30}\b(?:this|any|other|another)\b.{0,20}\btools?\b|\byou (?:must|should|have to|need to) (?:always|first|also|never|read|call|send|pass|include)\b|\bsystem prompt\b/is;
+  /<[\s/]{0,9}(?:important|system|secret|instructions?|hidden)\b|\b(?:ignore|disregard|forget)\b.{0,40}\b(?:previous|prior|above|other|earlier|all)\b|\b(?:do not|don't|never|without)\s+(?:tell|mention|inform|show|reveal|notify|asking|telling)|\b(?:before|after|instead of|whenever)\b.{0,30}\b(?:using|calling|use|call|running)\b.{0,30}\b(?:this|any|other|another)\b.{0,20}\btools?\b|\byou (?:must|should|have to|need to) (?:always|first|also|never|read|call|send|pass|include)\b|\bsystem prompt\b/is;
 const places =
-  /(?:~|\/home\/|\/root|\/Users\/|\$HOME)[\w./-]*\.(?:ssh|aws|gnupg|env|netrc|npmrc|cursor|claude|codex)\b|\bid_(?:rsa|ed25519)\b|\bmcp\.json\b|\/etc\/(?:passwd|shadow)\b/i;
+  /(?:~|\/home\/|\/root|\/Users\/|\$HOME)[\w./-]{0,200}\.(?:ssh|aws|gnupg|env|netrc|npmrc|cursor|claude|codex)\b|\bid_(?:rsa|ed25519)\b|\bmcp\.json\b|\/etc\/(?:passwd|shadow)\b/i;
 const longText = 4_000;
 
 export type ToolWarning =

@@ -15,14 +15,20 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 /** The ways in which a client can wait for a person, best first. */
 export type ApprovalWay = 'task' | 'elicit_url' | 'elicit_form' | 'pending';
 
+export const taskExtension = 'io.modelcontextprotocol/tasks';
+
+/** Did the client say that it takes tasks as answers? */
+export const takesTasks = (era: 'legacy' | 'modern', { extensions }: Fields): boolean =>
+  era === 'modern' && fieldsOf(extensions)[taskExtension] !== undefined;
+
 export function approvalWayFor(
   era: 'legacy' | 'modern',
   capabilities: Fields,
   asked: { readonly hasUrl: boolean; readonly inClient: boolean },
 ): ApprovalWay {
-  const { elicitation, extensions } = capabilities;
+  const { elicitation } = capabilities;
   if (asked.inClient && isFields(elicitation)) return 'elicit_form';
-  if (era === 'modern' && fieldsOf(extensions)['io.modelcontextprotocol/tasks'] !== undefined) return 'task';
+  if (takesTasks(era, capabilities)) return 'task';
   if (!isFields(elicitation)) return 'pending';
   return asked.hasUrl && elicitation['url'] !== undefined ? 'elicit_url' : 'elicit_form';
 }

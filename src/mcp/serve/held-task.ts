@@ -13,7 +13,10 @@ export const isCancelled = (outcome: ToolOutcome): boolean =>
 /** `resultType`: the answer to the call, or to a request about the task. */
 export const toHeldTask = (
   taskId: string,
-  { requestedAt, settled }: Call,
+  {
+    requestedAt,
+    settled,
+  }: Pick<Call, 'requestedAt'> & { readonly settled: { readonly at: number } | undefined },
   status: Readonly<Record<string, unknown>>,
   resultType: 'task' | 'complete' = 'complete',
 ): Record<string, unknown> => ({

@@ -65,9 +65,14 @@ function toOutput(result: JsonObject, parts: readonly JsonValue[]): JsonValue {
 /** A server does not speak for this program, whose keys say what became of a call. */
 function metaOf(meta: JsonValue | undefined): { readonly _meta?: JsonObject } {
   if (!isJsonObject(meta)) return {};
-  const theirs = Object.entries(meta).filter(([key]) => !key.startsWith('quittance/'));
+  const theirs = Object.entries(meta).filter(([key]) => !isOurs(key));
   return theirs.length === 0 && Object.keys(meta).length > 0 ? {} : { _meta: Object.fromEntries(theirs) };
 }
+
+const isOurs = (key: string): boolean =>
+  key.startsWith('quittance/') ||
+  key === 'io.modelcontextprotocol/serverInfo' ||
+  key === 'io.modelcontextprotocol/related-task';
 
 /** The text of a part that says nothing else. */
 function plainText(part: JsonValue | undefined): string | undefined {

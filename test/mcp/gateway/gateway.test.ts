@@ -51,7 +51,7 @@ describe.each([undefined, ...eras])('a server of one era (%s) or of both', (serv
 
   it.each(eras)('records the calls of a %s client and passes everything else on', async (era) => {
     const client = clientOf(era);
-    expect(client.getServerVersion()).toMatchObject({ name: 'effects' });
+    expect(client.getServerVersion()).toMatchObject({ name: 'notes' });
     expect(client.getInstructions()).toBe('Be careful.');
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).join(' ')).toBe(

@@ -1,0 +1,157 @@
+/** A server cannot keep the gateway busy with schemas, lists or announcements. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { describe, expect, it } from 'vitest';
+import { readListedSchema } from '../../../src/mcp/tools/listed-schema.ts';
+import { readForeignSchema, schemaBounds } from '../../../src/tool/foreign-schema.ts';
+import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
+import { postModern, startRawServer, WithNotices } from './raw-server.ts';
+import { startGateway } from './start-gateway.ts';
+
+const many = (count: number, make: (index: number) => JsonValue): JsonObject =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, make(index)]));
+const list = (count: number, make: (index: number) => JsonValue): JsonValue[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  type: 'object',
+  properties,
+  ...more,
+});
+const nested = (depth: number, wrap: (inner: JsonObject) => JsonObject): JsonObject => {
+  let schema: JsonObject = { type: 'string' };
+  for (let level = 0; level < depth; level++) schema = wrap(schema);
+  return schema;
+};
+/** Each definition refers to the next one several times. */
+const bomb = (levels: number, refer: (ref: JsonObject) => JsonObject): JsonObject =>
+  object(
+    { a: { $ref: '#/$defs/p0' } },
+    {
+      $defs: many(levels, (index) =>
+        index + 1 < levels ? refer({ $ref: `#/$defs/p${index + 1}` }) : { type: 'string' },
+      ),
+    },
+  );
+
+describe.each<[string, JsonObject]>([
+  [
+    'with 93 KB of alternatives',
+    object({ a: { oneOf: list(1_900, (index) => ({ type: 'string', const: `${index}` })) } }),
+  ],
+  ['whose references double', bomb(30, (ref) => object({ a: ref, b: ref }))],
+  ['whose references double in place', bomb(30, (ref) => ({ allOf: [ref, ref] }))],
+  ['with thousands of properties', object(many(5_000, () => ({ type: 'string', minLength: 1 })))],
+  ['with thousands of misspelt keywords', object(many(2_000, () => ({ type: 'string', requird: true })))],
+  ['with thousands of unknown formats', object(many(2_000, () => ({ type: 'string', format: 'nope' })))],
+  ['nested a thousand times', nested(1_000, (inner) => object({ a: inner }))],
+  ['with negations in negations', object({ a: nested(900, (inner) => ({ not: inner })) })],
+  ['with a long list of values', object({ a: { enum: list(20_000, (index) => ({ v: index })) } })],
+  ['with long names', object({ ['x'.repeat(200_000)]: { type: 'string' } })],
+  ['with a long pattern', object({ a: { type: 'string', pattern: '(a|b)*'.repeat(20_000) } })],
+  [
+    'with many conditions',
+    object({}, { allOf: list(800, (index) => ({ if: { const: index }, else: { maxProperties: 9 } })) }),
+  ],
+  [
+    'with many dependencies',
+    object({}, { dependentSchemas: many(900, (index) => ({ required: [`x${index}`] })) }),
+  ],
+])('a schema %s', (_, schema) => {
+  it('is cut down to what compiles quickly, and still checks types', async () => {
+    const { schema: kept } = readForeignSchema(schema);
+    expect(JSON.stringify(kept).length).toBeLessThanOrEqual(2 * schemaBounds.characters);
+    const read = readListedSchema(schema, { what: 'input', tool: 'evil' });
+    expect(await read.check({})).toMatchObject({ ok: true });
+    expect(await read.check([])).toMatchObject({ ok: false });
+  });
+});
+
+describe.each<[string, JsonObject, JsonValue]>([
+  ['a pattern that tracks back', { type: 'string', pattern: '^(a|aa)+$' }, `${'a'.repeat(60)}!`],
+  ['unique items', { type: 'array', uniqueItems: true }, list(20_000, (index) => ({ a: { b: index } }))],
+  [
+    'alternatives for each of many items',
+    { type: 'array', items: { anyOf: list(90, (index) => ({ type: 'object', required: [`r${index}`] })) } },
+    list(100_000, () => ({})),
+  ],
+  [
+    'a quadratic pattern for names',
+    { patternProperties: { 'a*b': { type: 'string' } } },
+    { ['a'.repeat(200_000)]: 1 },
+  ],
+  [
+    'contains in contains',
+    {
+      type: 'array',
+      contains: { type: 'array', contains: { type: 'array', uniqueItems: true, minItems: 1_000_000 } },
+    },
+    list(500, () => list(200, () => [1, 2, 3])),
+  ],
+])('a check with %s', (_, property, value) => {
+  it('ends in time, whatever is checked', async () => {
+    const read = readListedSchema(object({ a: property }), { what: 'output', tool: 'evil' });
+    expect(await read.check({ a: value })).toMatchObject({ ok: false });
+  });
+});
+
+it('a small schema within the bounds is kept whole', () => {
+  const schema = object(
+    many(100, () => ({ type: 'string', description: 'x'.repeat(100), enum: ['a', 'b'] })),
+  );
+  expect(readForeignSchema(schema).schema).toEqual(schema);
+});
+
+describe('a server whose tools change', () => {
+  const toolNamed = (description: string): object => ({
+    name: 'get_note',
+    description,
+    inputSchema: { type: 'object', properties: {} },
+  });
+
+  it('with each listing is taken over a limited number of times', async () => {
+    let listings = 0;
+    const server = await startRawServer(({ method }) =>
+      method === 'tools/list'
+        ? { resultType: 'complete', tools: [toolNamed(`version ${(listings += 1)}`)] }
+        : { resultType: 'complete', content: [] },
+    );
+    const { url } = await startGateway([server.entry], { observe: true });
+    const seen = new Set<unknown>();
+    for (let round = 0; round < 60; round++) {
+      const { result } = await postModern(url, 'tools/list');
+      seen.add(JSON.stringify(result?.['tools']));
+    }
+    expect(listings).toBeGreaterThan(50);
+    expect(seen.size).toBeLessThan(25);
+  });
+
+  it('and says so thousands of times, is listed a few times', async () => {
+    let listings = 0;
+    const storm = Array.from({ length: 5_000 }, () => ({ method: 'notifications/tools/list_changed' }));
+    const server = await startRawServer(({ method }) => {
+      if (method === 'tools/call') return new WithNotices(storm, { resultType: 'complete', content: [] });
+      listings += 1;
+      return { resultType: 'complete', tools: [toolNamed('steady')] };
+    });
+    const { url } = await startGateway([server.entry], { observe: true });
+    for (let round = 0; round < 3; round++)
+      await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
+    expect(listings).toBeLessThan(6);
+  });
+
+  it('and that lists hundreds of large tools, leaves the event loop free in between', async () => {
+    const tools = Array.from({ length: 300 }, (_, index) => ({
+      name: `get_note_${index}`,
+      inputSchema: object(many(30, () => ({ type: 'string', minLength: index }))),
+    }));
+    const server = await startRawServer(({ method }) =>
+      method === 'tools/list' ? { resultType: 'complete', tools } : { resultType: 'complete' },
+    );
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const { gateway } = await startGateway([server.entry], { observe: true });
+    delay.disable();
+    expect(gateway.status().servers[0]?.tools).toBeGreaterThan(100);
+    // Other work ran between the tools: the loop was sampled many times.
+    expect(delay.count).toBeGreaterThan(20);
+  });
+});
