@@ -64,7 +64,7 @@ export const privateKeyPatterns: readonly SecretPattern[] = [
 ];
 
 /** Matches every text that one of these matches. Used in a pattern that ignores case. */
-export const privateKeyHint = source`-{4,5}\s?(?:begin|end)\s|LS0tLS1CRUdJTi|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2Vw|IBADANBgkqhkiG9w|private-lines:|"kty\\{0,7}"`;
+export const privateKeyHint: string = source`-{4,5}\s?(?:begin|end)\s|LS0tLS1CRUdJTi|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2Vw|IBADANBgkqhkiG9w|private-lines:|"kty\\{0,7}"`;
 
 /** The members of a JSON web key that are private. */
 const privateMembers: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);

@@ -1,8 +1,9 @@
+import { allows } from '../../runtime/host/rights.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { personNames } from '../../call/fits-seat.ts';
 import { isSameIdentity } from '../../call/same-identity.ts';
 import type { Actor } from '../actor.ts';
-import { allows, identityOf } from '../actor.ts';
+import { identityOf } from '../actor.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { DelegationView } from '../../runtime/people/delegations.ts';
