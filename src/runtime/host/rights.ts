@@ -1,6 +1,6 @@
 /** Who may do what: roles and what they include, who may end a delegation, whom a token may speak for. Transports only ask here. */
 import { personNames } from '../../call/fits-seat.ts';
-import type { DirectIdentity } from '../../call/event.ts';
+import type { DirectIdentity, Identity } from '../../call/event.ts';
 import type { Delegation } from '../../call/delegation.ts';
 import { isSameIdentity } from '../../call/same-identity.ts';
 
@@ -37,6 +37,19 @@ export function allows(role: Role | undefined, needed: Needed): boolean {
 export const identityAllows = (identity: DirectIdentity, needed: Needed): boolean =>
   (identity.kind === 'token' || identity.kind === 'provider') &&
   (identity.roles ?? []).some((role) => isRole(role) && allows(role, needed));
+
+/**
+ * Why the roles of an identity do not allow an act. Undefined: they do, or the identity states no role of ours. A host that
+ * has roles of its own says with `mayDecide` and `mayGrant` who may do what.
+ */
+export function whyRoleForbids(given: Identity, needed: Needed): string | undefined {
+  const identity =
+    given.kind === 'link' && given.holder.kind === 'signed_in' ? given.holder.identity : given;
+  if (identity.kind !== 'token' && identity.kind !== 'provider') return undefined;
+  const own = (identity.roles ?? []).filter(isRole);
+  if (own.length === 0 || own.some((role) => allows(role, needed))) return undefined;
+  return `they have the role ${own.join(', ')}, and this needs ${needed}`;
+}
 
 /**
  * May this person end the delegation? The delegator, the delegate and admins may. Only exact names of a verified
