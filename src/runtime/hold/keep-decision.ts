@@ -15,7 +15,7 @@ import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal
 import { cutText } from '../../base/cut-text.ts';
 import type { Acting } from '../host/acting.ts';
 import { approverOf } from '../host/approver.ts';
-import { findFallen } from '../host/standing.ts';
+import { findFallen } from './standing.ts';
 import { grantOf } from '../grants/draft-grant.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';

@@ -1,4 +1,5 @@
 /** Opens a ledger file and checks that it is one, or throws an error that says what to do. */
+import { existsSync, readdirSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
@@ -7,6 +8,7 @@ import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
 export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
+  if (!readOnly) refuseLostFile(path);
   // The last process to close the file merges its log into it, and locks it meanwhile.
   const database = await whenFree(() => openFile(path, readOnly));
   try {
@@ -30,5 +32,35 @@ function openFile(path: string, readOnly: boolean): Database {
       { path },
       error,
     );
+  }
+}
+
+/**
+ * A missing file with side data next to it is a lost ledger, not a new one: a new one would drop results that were spilled, and
+ * run effects again. The key alone is no data. The main file is created before the rest, so it is looked for last.
+ */
+function refuseLostFile(path: string): void {
+  const found = [
+    { what: 'spilled results', folder: `${path}.spill` },
+    { what: 'artifacts', folder: `${path}.artifacts` },
+    { what: 'files of its processes', folder: `${path}.owners` },
+  ].filter(({ folder }) => holdsFiles(folder));
+  if (found.length === 0 || existsSync(path)) return;
+  const folders = found.map(({ folder }) => `'${folder.replaceAll("'", "'\\''")}'`).join(' ');
+  const lost = `'${`${path}.lost`.replaceAll("'", "'\\''")}'`;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} is missing, but ${found.map(({ what }) => what).join(' and ')} of a ledger are next to it. ` +
+      'Nothing was created, because a new ledger would not know what already ran. Put the file back: quittance restore ' +
+      `FOLDER ${path}. To start a new ledger on purpose: mkdir ${lost} && mv ${folders} ${lost}`,
+    { path },
+  );
+}
+
+function holdsFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return false;
   }
 }
