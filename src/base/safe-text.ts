@@ -27,7 +27,7 @@ export const visibleForeignText = (text: string): string =>
   countSpaces(escapeRightToLeft(text).replaceAll(markup, escapeText));
 
 /** One word that can be mistaken for nothing else: no blank, no quote, and no colon or full stop at its end. */
-const plainWord = /^[\p{L}\p{N}_@#$%+~/.,:;=?&()*'!-]*[\p{L}\p{N}_@#$%+~/=?&()*!-]$/u;
+const plainWord = /^(?:\[REDACTED\]|[\p{L}\p{N}_@#$%+~/.,:;=?&()*'!-]*[\p{L}\p{N}_@#$%+~/=?&()*!-])$/u;
 
 /**
  * A value inside a sentence or a list: as it is if it is one plain word, else in quotes. So it cannot imitate a label, the

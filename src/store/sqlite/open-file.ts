@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
-import { isMissing, openDatabase } from './database.ts';
+import { isMissing, openDatabase, prepareValue } from './database.ts';
 import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
@@ -13,6 +13,7 @@ export async function openLedgerFile(path: string, readOnly: boolean): Promise<D
   const database = await whenFree(() => openFile(path, readOnly));
   try {
     await whenFree(() => (readOnly ? lookAtSchema(database, path) : prepareSchema(database, path)));
+    if (!readOnly) refuseLostArtifacts(database, path);
     return database;
   } catch (error) {
     database.close();
@@ -63,4 +64,18 @@ function holdsFiles(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A main file that was restored alone names artifacts that no model or person could read. A reader may open it to look. */
+function refuseLostArtifacts(database: Database, path: string): void {
+  const folder = `${path}.artifacts`;
+  if (prepareValue<number>(database, 'SELECT EXISTS (SELECT 1 FROM artifacts)').get() !== 1) return;
+  if (holdsFiles(folder)) return;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} has artifacts, but ${folder} is missing or empty: the main file was restored without it. ` +
+      'Restore the folder next to the file, or restore a whole backup: quittance restore ' +
+      `FOLDER ${path}. To go on without the artifacts: mkdir -p '${folder.replaceAll("'", "'\\''")}/lost'`,
+    { path },
+  );
 }
