@@ -35,7 +35,9 @@ const plainWord = /^(?:\[REDACTED\]|[\p{L}\p{N}_@#$%+~/.,:;=?&()*'!-]*[\p{L}\p{N
  */
 export function visibleValue(value: string): string {
   const shown = visibleForeignText(value);
-  return shown === value && plainWord.test(value) && !/[:=,;]/.test(value.replace(/^[a-z][a-z0-9+.-]*:\/\/[^\s:/]*(?::\d+)?/i, ''))
+  return shown === value &&
+    plainWord.test(value) &&
+    !/[:=,;]/.test(value.replace(/^[a-z][a-z0-9+.-]*:\/\/[^\s:/]*(?::\d+)?/i, ''))
     ? value
     : `"${shown.replaceAll('"', '\\"')}"`;
 }

@@ -38,7 +38,8 @@ const hostile: readonly (readonly [string, string])[] = [
 
 // What a reader would not see, or a program would act on.
 // eslint-disable-next-line no-control-regex
-const acted = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u0590-\u08ff<>`]| {3}|\]\(|\]\[/u;
+const acted =
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u0590-\u08ff<>`]| {3}|\]\(|\]\[/u;
 
 describe('a value inside a question', () => {
   test.each(hostile)('is one visible line in quotes: %s', (_, value) => {
@@ -47,8 +48,14 @@ describe('a value inside a question', () => {
     expect(visibleValue(value)).toMatch(/^"(?:[^"\\]|\\.)*"$/u);
   });
 
-  test.each(['bob', 'A-1001', 'bob@example.com', '/etc/hosts', 'https://example.com:8080/a?b', 'Zoë', '500', '山田'])(
-    'stays as it is if it is one plain word: %s',
-    (value) => expect(visibleValue(value)).toBe(value),
-  );
+  test.each([
+    'bob',
+    'A-1001',
+    'bob@example.com',
+    '/etc/hosts',
+    'https://example.com:8080/a?b',
+    'Zoë',
+    '500',
+    '山田',
+  ])('stays as it is if it is one plain word: %s', (value) => expect(visibleValue(value)).toBe(value));
 });
