@@ -50,7 +50,7 @@ const encoded: SecretPattern = {
 const hexadecimal: SecretPattern = {
   name: 'private key in hexadecimal digits',
   pattern: new RegExp(
-    source`(?:2[dD]){5}424547494[eE]20(?:[\da-fA-F]\s?){0,40}?5\s?0\s?5\s?2\s?4\s?9\s?5\s?6\s?4\s?1\s?5\s?4\s?4\s?5[\da-fA-F\s]*`,
+    source`(?:2[dD]){5}424547494[eE]20(?:[\da-fA-F]\s?){0,40}?5\s?0\s?5\s?2\s?4\s?9\s?5\s?6\s?4\s?1\s?5\s?4\s?4\s?5[\da-fA-F\s",]*`,
   ),
 };
 

@@ -345,7 +345,9 @@ describe('the principals of a token', () => {
     expect(refused({ userId: 'ann', orgId: undefined })).toBe(false);
     expect(refused({ claims: { team: 'ops', level: 1 } })).toBe(false);
     expect(refused({ claims: { team: ['ops', 'dev'] } })).toBe(false);
-    expect(codeOf(() => refusePrincipal({ name: 't', principals: undefined }, { userId: 'eve' }))).toBeUndefined();
+    expect(
+      codeOf(() => refusePrincipal({ name: 't', principals: undefined }, { userId: 'eve' })),
+    ).toBeUndefined();
     for (const principal of [
       undefined,
       {},

@@ -76,7 +76,10 @@ export function isSameActor(
 }
 
 /** Throws unless the caller may speak for the principal. */
-export function refusePrincipal({ name, principals }: Pick<Actor, 'name' | 'principals'>, principal: Principal | undefined): void {
+export function refusePrincipal(
+  { name, principals }: Pick<Actor, 'name' | 'principals'>,
+  principal: Principal | undefined,
+): void {
   const why = whyNotPrincipal(principals, principal);
   if (why === undefined) return;
   throw new HttpRefusal(

@@ -29,7 +29,10 @@ export function factsOf(notification: Notification, delivery: number): readonly 
     { label: 'Call', value: callId },
     ...(delivery === 1 ? [] : [{ label: 'Delivery', value: describeRepeat(delivery) }]),
     ...(input === undefined ? [] : [{ label: 'Arguments', value: JSON.stringify(input) }]),
-  ].map(({ label, value }) => ({ label, value: cutText(visibleForeignText(value.toWellFormed()).trim(), longestValue) }));
+  ].map(({ label, value }) => ({
+    label,
+    value: cutText(visibleForeignText(value.toWellFormed()).trim(), longestValue),
+  }));
 }
 
 /** One line of visible text. Half of a surrogate pair makes some programs refuse the whole message. */

@@ -50,7 +50,9 @@ export async function undo(state: RuntimeState, ref: CallRef, request: UndoReque
   const askedBy = readIdentity('runtime.calls.undo', request.identity, engine.redactor);
   const forbidden = whyRoleForbids(askedBy, 'operator');
   if (forbidden !== undefined)
-    throw new QuittanceError('confirmation.forbidden', `${by} may not undo call ${callId}: ${forbidden}.`, { by });
+    throw new QuittanceError('confirmation.forbidden', `${by} may not undo call ${callId}: ${forbidden}.`, {
+      by,
+    });
   const call = await read(engine, sessionId, callId);
   if (call === undefined)
     throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {

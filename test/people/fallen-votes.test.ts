@@ -35,7 +35,8 @@ async function openShared(kind: 'memory' | 'sqlite' | 'postgres'): Promise<Share
   const path = join(folder, `${randomUUID()}.db`);
   const server = kind === 'postgres' ? await sharePostgres() : undefined;
   const schema = `fallen_${randomUUID().slice(0, 8)}`;
-  const url = server === undefined ? path : `${server.url}${server.url.includes('?') ? '&' : '?'}schema=${schema}`;
+  const url =
+    server === undefined ? path : `${server.url}${server.url.includes('?') ? '&' : '?'}schema=${schema}`;
   const sealKey = new Uint8Array(32).fill(7);
   const ledger = await openLedger(url, { sealKey });
   const other = await openLedger(url, { sealKey });
@@ -104,7 +105,12 @@ describe('[bound-approval] a vote falls with its right', () => {
     const stage = quorumStage(two, { ledger });
     const host = createRuntime({ tools: [], ledger: other }) as unknown as Runtime;
     const until = ledger.now() + dayMs;
-    const { delegationId } = await host.delegations.give({ by: 'ada', identity: finance('ada'), to: 'dan', until });
+    const { delegationId } = await host.delegations.give({
+      by: 'ada',
+      identity: finance('ada'),
+      to: 'dan',
+      until,
+    });
     const question = await stage.ask('c');
     await decideIn(ledger, question, person('dan'));
     await host.delegations.revoke({ delegationId, by: 'ada', identity: finance('ada') });
@@ -117,7 +123,13 @@ describe('[bound-approval] a vote falls with its right', () => {
   test.each(stores)('that of a person whom the provider refused, on %s', async (kind) => {
     const { ledger, other, path } = await openShared(kind);
     const content = openSignInContent(other, path);
-    const ada = { issuer: 'https://id.example', subject: 'ada', name: 'Ada', aliases: [], groups: ['finance'] };
+    const ada = {
+      issuer: 'https://id.example',
+      subject: 'ada',
+      name: 'Ada',
+      aliases: [],
+      groups: ['finance'],
+    };
     const eve = { ...ada, subject: 'eve', name: 'Eve' };
     await content.change((all) => withPerson(all, ada, 1, dayMs, 'approver'));
     await content.change((all) => withPerson(all, eve, 1, dayMs, 'approver'));
@@ -135,7 +147,13 @@ describe('[bound-approval] a vote falls with its right', () => {
   ])('after %s', async (_, now, why) => {
     const ledger = createMemoryLedger();
     const content = openSignInContent(ledger, undefined);
-    const ada = { issuer: 'https://id.example', subject: 'ada', name: 'Ada', aliases: [], groups: ['finance'] };
+    const ada = {
+      issuer: 'https://id.example',
+      subject: 'ada',
+      name: 'Ada',
+      aliases: [],
+      groups: ['finance'],
+    };
     for (const subject of ['ada', 'eve'])
       await content.change((all) => withPerson(all, { ...ada, subject }, 1, dayMs, 'approver'));
     const stage = quorumStage(two, { ledger });
@@ -165,7 +183,13 @@ describe('[bound-approval] a vote falls with its right', () => {
     const { record } = await tokens.create({ ...given, name: 'ada' });
     const stage = quorumStage(two, { clock, ledger });
     const question = await stage.ask('c');
-    const token = { kind: 'token', id: record.tokenId, name: 'ada', via: 'bearer', groups: ['finance'] } as const;
+    const token = {
+      kind: 'token',
+      id: record.tokenId,
+      name: 'ada',
+      via: 'bearer',
+      groups: ['finance'],
+    } as const;
     await stage.approve(question, token);
     await clock.advance(60_000);
     expectVoid(await stage.approve(question, finance('eve')), 'someone', 'token has expired');
@@ -209,7 +233,13 @@ describe('[bound-approval] a vote falls with its right', () => {
   test('the delegator lost the group that the delegate acts with', async () => {
     const ledger = createMemoryLedger();
     const content = openSignInContent(ledger, undefined);
-    const ada = { issuer: 'https://id.example', subject: 'ada', name: 'Ada', aliases: [], groups: ['finance'] };
+    const ada = {
+      issuer: 'https://id.example',
+      subject: 'ada',
+      name: 'Ada',
+      aliases: [],
+      groups: ['finance'],
+    };
     for (const subject of ['ada', 'dan', 'eve'])
       await content.change((all) => withPerson(all, { ...ada, subject }, 1, dayMs, 'approver'));
     const stage = quorumStage(two, { ledger });

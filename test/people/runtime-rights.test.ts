@@ -32,31 +32,42 @@ describe('[bound-approval] the runtime checks rights for every caller', () => {
   ])('%s revokes a delegation', async (_, identity, expected) => {
     const { runtime, clock } = quorumStage(one);
     const until = clock.now() + dayMs;
-    const { delegationId } = await runtime.delegations.give({ by: 'ada', identity: finance('ada'), to: 'dan', until });
+    const { delegationId } = await runtime.delegations.give({
+      by: 'ada',
+      identity: finance('ada'),
+      to: 'dan',
+      until,
+    });
     const ref = { delegationId, by: 'ada', ...(identity !== undefined && { identity }) };
     expect(await codeOf(runtime.delegations.revoke(ref))).toBe(expected);
     const [listed] = await runtime.delegations.list();
     expect(listed?.status).toBe(expected === 'accepted' ? 'revoked' : 'active');
   });
 
-  test.each(['viewer', 'operator'])('a token with the role %s decides, grants and delegates nothing', async (role) => {
-    const { runtime, ask, approve, ran, clock } = quorumStage(one);
-    const identity = token('mal', role);
-    const question = await ask('c');
-    const until = clock.now() + dayMs;
-    expect(await codeOf(approve(question, identity))).toBe('confirmation.forbidden');
-    expect(await codeOf(runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'mal', identity }))).toBe(
-      'confirmation.forbidden',
-    );
-    expect(await codeOf(runtime.delegations.give({ by: 'mal', identity, to: 'dan', until }))).toBe(
-      'confirmation.forbidden',
-    );
-    expect(ran).toEqual([]);
-  });
+  test.each(['viewer', 'operator'])(
+    'a token with the role %s decides, grants and delegates nothing',
+    async (role) => {
+      const { runtime, ask, approve, ran, clock } = quorumStage(one);
+      const identity = token('mal', role);
+      const question = await ask('c');
+      const until = clock.now() + dayMs;
+      expect(await codeOf(approve(question, identity))).toBe('confirmation.forbidden');
+      expect(
+        await codeOf(runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'mal', identity })),
+      ).toBe('confirmation.forbidden');
+      expect(await codeOf(runtime.delegations.give({ by: 'mal', identity, to: 'dan', until }))).toBe(
+        'confirmation.forbidden',
+      );
+      expect(ran).toEqual([]);
+    },
+  );
 
   test('an approver undoes nothing', async () => {
     const { runtime } = quorumStage(one);
-    const undo = runtime.calls.undo({ sessionId: 's', callId: 'c' }, { by: 'mal', identity: token('mal', 'approver') });
+    const undo = runtime.calls.undo(
+      { sessionId: 's', callId: 'c' },
+      { by: 'mal', identity: token('mal', 'approver') },
+    );
     expect(await codeOf(undo)).toBe('confirmation.forbidden');
   });
 });

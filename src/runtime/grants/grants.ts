@@ -72,7 +72,6 @@ const requestNames = [
 const refNames = ['sessionId', 'grantId', 'by', 'identity', 'reason'] as const;
 const queryNames = ['sessionId', 'active'] as const;
 
-
 export async function giveGrant(engine: Engine, request: GrantRequest): Promise<GrantView> {
   const { ledger } = engine;
   const grant = readRequest(engine, request);

@@ -139,7 +139,9 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime, gate?: AppendGa
       return (
         documents && {
           read: reporting((name: string, knownVersion?: number) => documents.read(name, knownVersion)),
-          replace: reporting((name: string, version: number, text: string) => documents.replace(name, version, text)),
+          replace: reporting((name: string, version: number, text: string) =>
+            documents.replace(name, version, text),
+          ),
         }
       );
     },

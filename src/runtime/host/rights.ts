@@ -43,8 +43,7 @@ export const identityAllows = (identity: DirectIdentity, needed: Needed): boolea
  * has roles of its own says with `mayDecide` and `mayGrant` who may do what.
  */
 export function whyRoleForbids(given: Identity, needed: Needed): string | undefined {
-  const identity =
-    given.kind === 'link' && given.holder.kind === 'signed_in' ? given.holder.identity : given;
+  const identity = given.kind === 'link' && given.holder.kind === 'signed_in' ? given.holder.identity : given;
   if (identity.kind !== 'token' && identity.kind !== 'provider') return undefined;
   const own = (identity.roles ?? []).filter(isRole);
   if (own.length === 0 || own.some((role) => allows(role, needed))) return undefined;
@@ -55,7 +54,10 @@ export function whyRoleForbids(given: Identity, needed: Needed): string | undefi
  * May this person end the delegation? The delegator, the delegate and admins may. Only exact names of a verified
  * identity give a right.
  */
-export function mayRevokeDelegation({ identity, to }: Pick<Delegation, 'identity' | 'to'>, own: DirectIdentity): boolean {
+export function mayRevokeDelegation(
+  { identity, to }: Pick<Delegation, 'identity' | 'to'>,
+  own: DirectIdentity,
+): boolean {
   if (own.kind === 'self_asserted') return false;
   if (identityAllows(own, 'admin')) return true;
   const names = personNames(own);

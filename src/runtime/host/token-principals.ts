@@ -50,7 +50,8 @@ function findProblem(listed: TokenPrincipals, principal: Principal | undefined):
       if (!isJsonObject(value)) return 'claims is not an object';
       for (const [claim, said] of Object.entries(value)) {
         const known = listed.claims && Object.hasOwn(listed.claims, claim) ? listed.claims[claim] : undefined;
-        if (!isListed(known, said)) return `the claim ${JSON.stringify(claim)} has a value that is not listed`;
+        if (!isListed(known, said))
+          return `the claim ${JSON.stringify(claim)} has a value that is not listed`;
       }
     } else {
       const field = textFields.find((each) => each === name);

@@ -270,7 +270,11 @@ function checkDecision(decision: PersonDecision): void {
   const { forSession } = decision;
   if (forSession !== undefined) {
     if (decision.decision !== 'approve') refuse('forSession comes with an approval only.');
-    if (typeof forSession !== 'object' || forSession === null || !isCount(forSession.forMs, limits.forSession.longestMs))
+    if (
+      typeof forSession !== 'object' ||
+      forSession === null ||
+      !isCount(forSession.forMs, limits.forSession.longestMs)
+    )
       refuse('forSession.forMs must be a whole number of milliseconds, from 1 to a day.');
     if (!isCount(forSession.uses, limits.forSession.uses))
       refuse(`forSession.uses must be a whole number from 1 to ${limits.forSession.uses}.`);

@@ -69,7 +69,6 @@ export type LinkUse = {
 const optionNames = ['by', 'byIdentity', 'madeBy', 'identity', 'decisions', 'expiresInMs'] as const;
 const useNames = ['decision', 'by', 'identity', 'reason', 'stands', 'receivedAt'] as const;
 
-
 /** A token for the question in its current state: its input and its preview. */
 export async function makeDecisionToken(
   engine: Engine,
@@ -305,7 +304,10 @@ function checkTokenUse(use: LinkUse): void {
 }
 
 function checkName(where: string, name: unknown, option = 'by'): void {
-  if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > limits.nameChars))
+  if (
+    name !== undefined &&
+    (typeof name !== 'string' || name.trim() === '' || name.length > limits.nameChars)
+  )
     refuse(where, `${option} must be a name.`);
 }
 

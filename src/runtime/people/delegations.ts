@@ -151,7 +151,9 @@ function readRequest(engine: Engine, request: DelegationRequest): Omit<Delegatio
     refuse('only a verified person can delegate: identity must be a token, a provider or an OS user.');
   const why = whyRoleForbids(identity, 'approver');
   if (why !== undefined)
-    throw new QuittanceError('confirmation.forbidden', `${request.by} may not delegate: ${why}.`, { by: request.by });
+    throw new QuittanceError('confirmation.forbidden', `${request.by} may not delegate: ${why}.`, {
+      by: request.by,
+    });
   const to = readText(engine, 'to', request.to);
   if ([request.by, ...namesOf(identity)].some((name) => isSameName(name, to)))
     refuse('to must be another person.');
