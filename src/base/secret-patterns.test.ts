@@ -37,7 +37,7 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   'private key from its last line': [
     [
       `-----END PRIVATE KEY-----\n${fake(64)}\n-----BEGIN PRIVATE KEY-----`,
-      '-----END PRIVATE KEY-----[REDACTED]',
+      '-----END PRIVATE KEY-----[REDACTED][REDACTED]',
     ],
   ],
   'private key from its last letter': [
