@@ -36,8 +36,8 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
   ],
   'private key from its last line': [
     [
-      `-----END PRIVATE KEY-----\n${fake(64)}\n-----BEGIN PRIVATE KEY-----`,
-      '-----END PRIVATE KEY-----[REDACTED][REDACTED]',
+      `-----END PRIVATE KEY-----\n${fake(64)}\n-----BEGIN PRIVATE`,
+      '-----END PRIVATE KEY-----[REDACTED]-----BEGIN PRIVATE',
     ],
   ],
   'private key from its last letter': [
