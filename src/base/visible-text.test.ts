@@ -37,7 +37,6 @@ const hostile: readonly (readonly [string, string])[] = [
 ];
 
 // What a reader would not see, or a program would act on.
-// eslint-disable-next-line no-control-regex
 const acted =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u0590-\u08ff<>`]| {3}|\]\(|\]\[/u;
 

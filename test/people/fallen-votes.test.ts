@@ -171,7 +171,7 @@ describe('[bound-approval] a vote falls with its right', () => {
     await stage.runtime.delegations.give({ by: 'ada', identity: finance('ada'), to: 'dan', until });
     const question = await stage.ask('c');
     await stage.approve(question, person('dan'));
-    await clock.advance(60_000);
+    clock.advance(60_000);
     expectVoid(await stage.approve(question, finance('eve')), 'dan', 'delegation of ada has ended');
   });
 
@@ -191,7 +191,7 @@ describe('[bound-approval] a vote falls with its right', () => {
       groups: ['finance'],
     } as const;
     await stage.approve(question, token);
-    await clock.advance(60_000);
+    clock.advance(60_000);
     expectVoid(await stage.approve(question, finance('eve')), 'someone', 'token has expired');
     const text = (await ledger.documents?.read('tokens'))?.text ?? '';
     const stored = await ledger.documents?.read('tokens');

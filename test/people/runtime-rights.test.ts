@@ -47,11 +47,12 @@ describe('[bound-approval] the runtime checks rights for every caller', () => {
   test.each(['viewer', 'operator'])(
     'a token with the role %s decides, grants and delegates nothing',
     async (role) => {
-      const { runtime, ask, approve, ran, clock } = quorumStage(one);
+      const stage = quorumStage(one);
+      const { runtime, ran, clock } = stage;
       const identity = token('mal', role);
-      const question = await ask('c');
+      const question = await stage.ask('c');
       const until = clock.now() + dayMs;
-      expect(await codeOf(approve(question, identity))).toBe('confirmation.forbidden');
+      expect(await codeOf(stage.approve(question, identity))).toBe('confirmation.forbidden');
       expect(
         await codeOf(runtime.grants.give({ sessionId: 's', toolName: 'pay', by: 'mal', identity })),
       ).toBe('confirmation.forbidden');
@@ -81,10 +82,10 @@ describe('the runtime checks limits for every caller', () => {
     ['a session grant that is too long', { forSession: { forMs: limits.forSession.longestMs + 1, uses: 1 } }],
     ['a session grant of too many uses', { forSession: { forMs: 1, uses: limits.forSession.uses + 1 } }],
   ])('%s is refused', async (_, more) => {
-    const { ask, approve, ran } = quorumStage(ruleset(payRule('{ quorum: 1 }')));
-    const question = await ask('c');
-    expect(await codeOf(approve(question, finance('ada'), more))).toBe('config.invalid');
-    expect(ran).toEqual([]);
+    const stage = quorumStage(ruleset(payRule('{ quorum: 1 }')));
+    const question = await stage.ask('c');
+    expect(await codeOf(stage.approve(question, finance('ada'), more))).toBe('config.invalid');
+    expect(stage.ran).toEqual([]);
   });
 
   test('HTTP states the same numbers', () => {

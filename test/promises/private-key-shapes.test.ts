@@ -16,7 +16,7 @@ const mid = lines[10] ?? '';
 const token = `ghp_${'A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8'}`;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const hex = (text: string): string => Buffer.from(text).toString('hex');
-const reversed = (text: string): string => [...text].reverse().join('');
+const reversed = (text: string): string => Array.from(text).toReversed().join('');
 const percent = (text: string): string => Array.from(text, (each) => `%${hex(each)}`).join('');
 const codes = [...Buffer.from(mid)].slice(0, 20).join(',');
 
