@@ -40,7 +40,10 @@ const areas = {
     'src/call/handoff.ts',
     'src/runtime/handoff/{claim-handoff,report-handoff,handoff-due,handoff-report,handoff-token,await-report}.ts',
   ],
-  'http auth': ['src/http/{access,actor,token-file,token-principals,rate-limit}.ts'],
+  'http auth': [
+    'src/http/{access,actor,token-file,rate-limit}.ts',
+    'src/runtime/host/{rights,token-content,token-principals}.ts',
+  ],
 } satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Target = { readonly area: string; readonly path: string };

@@ -34,15 +34,54 @@ const encodedMarkers = kinds.map((kind) => {
   return btoa(marker.slice(0, marker.length - (marker.length % 3)));
 });
 
+/** The same encoded twice, as in a secret inside a secret. */
+const twiceEncodedMarkers = encodedMarkers.map((marker) =>
+  btoa(marker.slice(0, marker.length - (marker.length % 3))),
+);
+
+const encoded: SecretPattern = {
+  name: 'encoded private key',
+  pattern: new RegExp(
+    source`(?:${[...encodedMarkers, ...twiceEncodedMarkers].join('|')})[\w+/-]*(?:(?:\\?[\r\nrn]{1,4}|\\?"\s{0,4},\s{0,4}\\?")[\w+/-]{20,}){0,400}(?:(?:\\?[\r\nrn]{1,4}|\\?"\s{0,4},\s{0,4}\\?")[\w+/-]{2,19})?={0,2}`,
+  ),
+};
+
+/** `-----BEGIN` and `PRIVATE` as hexadecimal digits, then the rest of them. */
+const hexadecimal: SecretPattern = {
+  name: 'private key in hexadecimal digits',
+  pattern: new RegExp(
+    source`(?:2[dD]){5}424547494[eE]20(?:[\da-fA-F]\s?){0,40}?5\s?0\s?5\s?2\s?4\s?9\s?5\s?6\s?4\s?1\s?5\s?4\s?4\s?5[\da-fA-F\s",]*`,
+  ),
+};
+
+/** A text of the lines from the last to the first, e.g. of `tac`. Two keys in a row have no line between their markers. */
+const lastLineFirst: SecretPattern = {
+  name: 'private key from its last line',
+  pattern:
+    /-{4,5}\s?END\s[A-Z0-9\s]{0,40}PRIVATE\s{1,4}KEY(?:\sBLOCK)?\s?-{4,5}(?<secret>[^-]{24,})-{4,5}\s?BEGIN\s[A-Z0-9\s]{0,40}PRIVATE/,
+  confirm: (text) => /[A-Za-z0-9+/]{40}/.test(text),
+};
+
+const codesOf = (text: string): string =>
+  Array.from(text, (letter) => letter.codePointAt(0)).join(source`,\s?`);
+
 const webKeyValue = source`\\{0,7}"\s{0,8}:\s{0,8}(?<secret>\\{0,7}"[\w-]{16,}`;
 
 export const privateKeyPatterns: readonly SecretPattern[] = [
   block,
   tail,
+  encoded,
+  hexadecimal,
+  lastLineFirst,
   {
-    name: 'encoded private key',
+    name: 'private key from its last letter',
+    pattern: /-{4,5}(?:KCOLB\s)?YEK\sETAVIRP\s[A-Z\s]{0,20}DNE-{4,5}[^-]*/,
+  },
+  {
+    // The bytes of a file as a list of numbers.
+    name: 'private key in decimal numbers',
     pattern: new RegExp(
-      source`(?:${encodedMarkers.join('|')})[\w+/-]*(?:\\?[\r\nrn]{1,4}[\w+/-]{20,}){0,400}={0,2}`,
+      source`${codesOf('-----BEGIN ')}(?:,\s?\d{1,3}){0,20}?,\s?${codesOf('PRIVATE')}(?:,\s?\d{1,3})*`,
     ),
   },
   {
@@ -64,7 +103,7 @@ export const privateKeyPatterns: readonly SecretPattern[] = [
 ];
 
 /** Matches every text that one of these matches. Used in a pattern that ignores case. */
-export const privateKeyHint: string = source`-{4,5}\s?(?:begin|end)\s|LS0tLS1CRUdJTi|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2Vw|IBADANBgkqhkiG9w|private-lines:|"kty\\{0,7}"`;
+export const privateKeyHint: string = source`-{4,5}\s?(?:begin|end)\s|LS0tLS1CRUdJTi|${btoa('LS0tLS1CRUdJTi'.slice(0, 12))}|(?:2d){5}42|${codesOf('-----B')}|yek\setavirp|MIGHAgEAMBMGByqGSM49|MC4CAQAwBQYDK2Vw|IBADANBgkqhkiG9w|private-lines:|"kty\\{0,7}"`;
 
 /** The members of a JSON web key that are private. */
 const privateMembers: ReadonlySet<string> = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
@@ -96,8 +135,11 @@ export function findSplitKeys(value: JsonValue): SplitKeys {
   return cuts;
 }
 
+/** The marker of a key in clear, in base64 or in hexadecimal digits. */
+const splitHint = /PRIVATE|LS0tLS1CRUdJTi|TFMwdExTMUNSVWRK|(?:2d){5}42/i;
+
 function mentionsKey(value: JsonValue): boolean {
-  if (typeof value === 'string') return value.includes('PRIVATE');
+  if (typeof value === 'string') return splitHint.test(value);
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).some(mentionsKey);
 }
@@ -118,7 +160,7 @@ function collect(value: JsonValue, column: string, columns: Map<string, Leaf[]>)
 
 function cutColumn(leaves: readonly Leaf[], cuts: Map<object, Map<string | number, CharacterSpan[]>>): void {
   const joined = leaves.map(({ text }) => text).join('\n');
-  const spans = [block, tail].flatMap((each) => spansOf(each, joined));
+  const spans = [block, tail, encoded, hexadecimal, lastLineFirst].flatMap((each) => spansOf(each, joined));
   let start = 0;
   for (const { holder, key, text } of leaves) {
     const end = start + text.length;

@@ -13,6 +13,38 @@ export const safeText = (text: string): string => replaceMarks(text, escapeText)
 /** The same in pieces, for pages: escapes can be styled, and each piece keeps its own direction. */
 export const textPieces = (text: string): readonly TextPiece[] => splitText(text);
 
+/** Three spaces or more are written as a count: they could push text to where a reader expects another line. */
+const countSpaces = (text: string): string => text.replaceAll(/ {3,}/g, (run) => `\\u0020×${run.length}`);
+
+/** Signs that a chat program or a page could read as a link, a mention, code or markup. */
+const markup = /[<>`]|\](?=[([:])|!(?=\[)/g;
+
+/** Foreign text as one visible line, wherever the program that shows it is not ours: chat, mail, questions in clients. */
+export const visibleText = (text: string): string => countSpaces(safeText(text));
+
+/** The same for text of a model or a tool: nothing in it acts as markup or reorders its neighbours. */
+export const visibleForeignText = (text: string): string =>
+  countSpaces(escapeRightToLeft(text).replaceAll(markup, escapeText));
+
+/** One word that can be mistaken for nothing else: no blank, no quote, and no colon or full stop at its end. */
+const plainWord = /^(?:\[REDACTED\]|[\p{L}\p{N}_@#$%+~/.,:;=?&()*'!-]*[\p{L}\p{N}_@#$%+~/=?&()*!-])$/u;
+
+/**
+ * A value inside a sentence or a list: as it is if it is one plain word, else in quotes. So it cannot imitate a label, the
+ * words around it, or another value.
+ */
+export function visibleValue(value: string): string {
+  const shown = visibleForeignText(value);
+  return shown === value &&
+    plainWord.test(value) &&
+    !/[:=,;]/.test(value.replace(/^[a-z][a-z0-9+.-]*:\/\/[^\s:/]*(?::\d+)?/i, ''))
+    ? value
+    : `"${shown.replaceAll('"', '\\"')}"`;
+}
+
+/** JSON on one visible line. */
+export const visibleJson = (value: unknown): string => visibleForeignText(JSON.stringify(value) ?? 'null');
+
 /** Reverses `safeText`, because people copy what they see. */
 export const fromSafeText = (text: string): string =>
   text.replace(

@@ -31,6 +31,24 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
     [`it ends with -----END RSA PRIVATE KEY-----`, 'it ends with -----END RSA PRIVATE KEY-----'],
   ],
   'encoded private key': [[`key: ${btoa(pem('RSA ', `\n${fake(64)}\n`))}, x`, 'key: [REDACTED], x']],
+  'private key in hexadecimal digits': [
+    [`key: ${Buffer.from(pem('', `\n${fake(64)}\n`)).toString('hex')}, x`, 'key: [REDACTED]x'],
+  ],
+  'private key from its last line': [
+    [
+      `-----END PRIVATE KEY-----\n${fake(64)}\n-----BEGIN PRIVATE`,
+      '-----END PRIVATE KEY-----[REDACTED]-----BEGIN PRIVATE',
+    ],
+  ],
+  'private key from its last letter': [
+    [
+      `-----YEK ETAVIRP DNE-----\n${fake(64)}\n-----YEK ETAVIRP NIGEB-----`,
+      '[REDACTED]-----YEK ETAVIRP NIGEB-----',
+    ],
+  ],
+  'private key in decimal numbers': [
+    [`[${[...Buffer.from(pem('', `\n${fake(64)}\n`))].join(',')}]`, '[[REDACTED]]'],
+  ],
   'bare private key': [[`a MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${fake(64)} z`, 'a [REDACTED] z']],
   'PuTTY key': [
     [`Private-Lines: 2\n${fake(64)}\n${fake(40)}\nPrivate-MAC: 1`, 'Private-Lines: 2[REDACTED]-MAC: 1'],

@@ -19,7 +19,7 @@ import type {
 } from './event.ts';
 import type { HiddenId } from './events/gate-event.ts';
 import type { Identity } from './identity.ts';
-import type { Vote } from './vote.ts';
+import type { FallenVote, Vote } from './vote.ts';
 
 /** One request to run a tool and everything that happened to it, folded from its events. */
 export type Call = CallFacts & CallState;
@@ -157,6 +157,8 @@ export type Question = {
   readonly judgedDigest: string;
   /** What each person has said so far, and in the end. One act for each person. */
   readonly votes: readonly Vote[];
+  /** Votes that are void, because their rights ended before the quorum was complete. */
+  readonly fallen: readonly FallenVote[];
   /** The last time that a reminder or an escalation was recorded for. */
   readonly remindedAt: number | undefined;
 };

@@ -11,7 +11,7 @@ import type {
   ToolStarted,
 } from './event.ts';
 import type { Vote } from './vote.ts';
-import { withVote } from './quorum.ts';
+import { withVote, withoutFallen } from './quorum.ts';
 
 /**
  * Events give the call. Total: an unknown event leaves the call unchanged, so that a newer ledger can be
@@ -159,6 +159,7 @@ function hold(call: CallDraft, event: ToolHeld): void {
     askedAt: event.at,
     judgedDigest: event.inputDigest,
     votes: none,
+    fallen: none,
     remindedAt: undefined,
     status: 'pending',
     ...undecided,
@@ -178,8 +179,10 @@ function answer(call: CallDraft, event: ConfirmationDecided): void {
   edit(call, event);
   const asked = call.confirmation;
   if (asked === undefined) return;
-  const votes = decision === 'respond' ? asked.votes : withVote(asked.votes, voteOf({ ...event, decision }));
-  call.confirmation = { ...questionOf(asked), ...answerOf(event), votes };
+  const counted = withoutFallen(asked, event.fallen);
+  const votes =
+    decision === 'respond' ? counted.votes : withVote(counted.votes, voteOf({ ...event, decision }));
+  call.confirmation = { ...questionOf(counted), ...answerOf(event), votes };
 }
 
 /** The question stays open. After an edit it is about the new input, and only the editor has approved that. */
@@ -188,9 +191,10 @@ function vote(call: CallDraft, event: ConfirmationVoted): void {
   edit(call, event);
   const asked = call.confirmation;
   if (asked === undefined) return;
-  const votes = withVote(asked.votes, voteOf(event));
+  const counted = withoutFallen(asked, event.fallen);
+  const votes = withVote(counted.votes, voteOf(event));
   call.confirmation = {
-    ...asked,
+    ...counted,
     votes,
     // A preview was made for the input before the edit.
     ...(event.editedDigest !== undefined && { inputDigest: event.editedDigest, revision: undefined }),

@@ -11,7 +11,7 @@ import { fitsSeat } from './fits-seat.ts';
 import { countsAsVerified, isSameVoter, isSurelySameVoter } from './counted-identity.ts';
 import type { Ask } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
-import type { Vote } from './vote.ts';
+import type { FallenVote, Vote } from './vote.ts';
 
 /** What a question still needs. */
 export type MissingSeat = {
@@ -35,6 +35,19 @@ export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] =>
   ...votes.filter((each) => !replaces(vote, each) && !(vote.decision === 'edit' && isApproval(each))),
   vote,
 ];
+
+/** The question without the votes that fell, which it lists from now on. */
+export function withoutFallen<
+  Asked extends { readonly votes: readonly Vote[]; readonly fallen: readonly FallenVote[] },
+>(asked: Asked, fallen: readonly FallenVote[] = []): Asked {
+  if (fallen.length === 0) return asked;
+  const votes = asked.votes.filter((vote) => !fallen.some((each) => isFallen(vote, each)));
+  return { ...asked, votes, fallen: [...asked.fallen, ...fallen] };
+}
+
+/** Is this the vote that fell? */
+export const isFallen = (vote: Vote, { by, decision, at }: FallenVote): boolean =>
+  vote.at === at && vote.decision === decision && vote.by.name === by.name;
 
 /** Only the same person takes a denial back: a similar name, or a delegate, is not enough. */
 const replaces = (vote: Vote, earlier: Vote): boolean =>

@@ -15,7 +15,7 @@ import type { Command, EventDraft } from './command.ts';
 import { isHandoff, takenBy } from './handoff.ts';
 import type { ToolReported } from './event.ts';
 import type { ToolOutcome } from './outcome.ts';
-import { denialsNeeded, hasPolicy, isQuorumComplete } from './quorum.ts';
+import { denialsNeeded, hasPolicy, isFallen, isQuorumComplete, withoutFallen } from './quorum.ts';
 import { completes, whyNotApprover } from './why-not-approver.ts';
 
 /** Why a command is illegal, or undefined if it is legal. */
@@ -143,6 +143,9 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' | 'vote' }
     return 'The decision is about another input than the one that is held.';
   if (asked.revision !== command.revision)
     return 'The decision is about another revision of the preview than the one that is shown.';
+  const { votes } = asked;
+  if (command.fallen?.some((fallen) => !votes.some((vote) => isFallen(vote, fallen))) === true)
+    return 'A vote that was never given cannot fall.';
   if (command.by.name === '') return 'A decision needs the name of the person who made it.';
   if (command.decision !== 'deny' && command.by.type !== 'person')
     return `Only a person can ${command.decision}.`;
@@ -155,8 +158,10 @@ function refuseAnswer(call: Call, command: Command & { type: 'answer' | 'vote' }
 
 /** A decision ends the question, so its person must be an approver, and with them the quorum must be complete. */
 function refuseAlone(call: Call, command: Command & { type: 'answer' }, at: number): string | undefined {
-  const asked = call.confirmation;
-  if (asked === undefined || !hasPolicy(asked.asks) || command.by.type !== 'person') return undefined;
+  const { confirmation } = call;
+  if (confirmation === undefined || !hasPolicy(confirmation.asks) || command.by.type !== 'person')
+    return undefined;
+  const asked = withoutFallen(confirmation, command.fallen);
   const why = whyNotApprover(asked, command, at);
   if (why !== undefined) return `${command.by.name} does not count: ${why}.`;
   const { decision } = command;
@@ -168,9 +173,9 @@ function refuseAlone(call: Call, command: Command & { type: 'answer' }, at: numb
 
 /** An act that does not end the question. One that does is a decision. */
 function refuseVote(call: Call, command: Command & { type: 'vote' }, at: number): string | undefined {
-  const asked = call.confirmation;
   const refusal = refuseAnswer(call, command);
-  if (refusal !== undefined || asked === undefined) return refusal;
+  if (refusal !== undefined || call.confirmation === undefined) return refusal;
+  const asked = withoutFallen(call.confirmation, command.fallen);
   if (!hasPolicy(asked.asks)) return 'No rule asks for several people; one decision is enough.';
   const why = whyNotApprover(asked, command, at);
   if (why !== undefined) return `${command.by.name} does not count: ${why}.`;

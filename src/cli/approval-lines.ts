@@ -1,6 +1,7 @@
 /** Who has said what about a question that needs several people, and what is missing. */
 import { describeDecider } from '../call/describe-identity.ts';
 import { describeMissing, hasPolicy } from '../call/quorum.ts';
+import type { FallenVote } from '../call/vote.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import { decisionWords } from './call-timeline.ts';
 import type { PageLayout } from './page-layout.ts';
@@ -8,12 +9,17 @@ import { labelled } from './page-layout.ts';
 
 /** Empty if any one person may decide. */
 export const approvalLines = (
-  { asks, votes, missing }: Pick<ConfirmationView, 'asks' | 'votes' | 'missing'>,
+  { asks, votes, fallen, missing }: Pick<ConfirmationView, 'asks' | 'votes' | 'fallen' | 'missing'>,
   page: PageLayout,
 ): string[] =>
   hasPolicy(asks)
     ? [
         ...votes.flatMap(({ decision, by }) => labelled(decisionWords[decision], describeDecider(by), page)),
+        ...fallen.flatMap((each) => fallenLines(each, page)),
         ...labelled('missing', describeMissing(missing), page),
       ]
     : [];
+
+/** A vote that is void. */
+export const fallenLines = ({ by, why }: FallenVote, page: PageLayout): string[] =>
+  labelled('void', `vote of ${describeDecider(by)}: ${why}`, page);

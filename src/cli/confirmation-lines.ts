@@ -3,7 +3,8 @@ import type { JsonValue } from '../base/json.ts';
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecided, ConfirmationVoted, ToolHeld } from '../call/event.ts';
 import type { Vote } from '../call/vote.ts';
-import { describeMissing, hasPolicy, missingOf, withVote } from '../call/quorum.ts';
+import { describeMissing, hasPolicy, missingOf, withVote, withoutFallen } from '../call/quorum.ts';
+import { fallenLines } from './approval-lines.ts';
 import { decisionWords } from './call-timeline.ts';
 import { differenceLines } from './difference-lines.ts';
 import { shellWord } from './find-call.ts';
@@ -35,12 +36,12 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
         break;
       case 'confirmation.decided':
         open = undefined;
-        lines.push(...decidedLines(event, input, page));
+        lines.push(...decidedLines(event, input, page), ...voidLines(event, page));
         input = event.editedInput ?? input;
         break;
       case 'confirmation.voted':
-        lines.push(...votedLines(event, input, page));
-        votes = withVote(votes, event);
+        lines.push(...votedLines(event, input, page), ...voidLines(event, page));
+        votes = withVote(withoutFallen({ votes, fallen: [] }, event.fallen).votes, event);
         input = event.editedInput ?? input;
         break;
       case 'confirmation.reminded':
@@ -88,6 +89,10 @@ export function confirmationLines(events: readonly CallEvent[], page: PageLayout
     );
   return lines;
 }
+
+/** The earlier votes that this act found void. */
+const voidLines = ({ fallen = [] }: ConfirmationDecided | ConfirmationVoted, page: PageLayout): string[] =>
+  fallen.flatMap((each) => fallenLines(each, page));
 
 /** The decision that ended a question. */
 function decidedLines(event: ConfirmationDecided, input: JsonValue, page: PageLayout): string[] {

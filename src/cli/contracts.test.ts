@@ -70,7 +70,7 @@ beforeAll(async () => {
 cases:
   - {id: ls, tool: Bash, args: {command: ls}, expect: allow}
   - {id: cat, tool: Bash, args: {command: cat a.txt}, expect: allow}
-  - {id: rm, tool: Bash, args: {command: rm a}, expect: block, rule: no-rm, message_contains: not rm a}
+  - {id: rm, tool: Bash, args: {command: rm a}, expect: block, rule: no-rm, message_contains: 'not "rm a"'}
   - {id: etc, tool: Read, args: {path: /etc/passwd}, expect: ask, rule: box}
   - {id: key, tool: Read, args: {path: a}, result: {k: AKIA1234}, expect: redact, output: {k: "[REDACTED]"}}
 `,

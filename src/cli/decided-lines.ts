@@ -10,6 +10,9 @@ export function decidedLines(view: ConfirmationView, done: string): readonly str
   if (view.status === 'pending')
     return [
       `${done}: ${call} The rules need more people.`,
+      ...view.fallen.map(({ by, why }) =>
+        terminalText(`The vote of ${describeDecider(by)} is void: ${why}.`),
+      ),
       `Still missing: ${terminalText(describeMissing(view.missing))}.`,
     ];
   const who = view.by === undefined ? '' : ` by ${terminalText(describeDecider(view.by))}`;

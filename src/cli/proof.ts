@@ -8,16 +8,17 @@
  *    that program has: see `refuse-owners.ts`. A detached program is not found this way. It still needs the proof.
  * 3. Neither rule reads the command text, the name of the program or the environment that led to it.
  */
+import { allows } from '../runtime/host/rights.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor } from '../http/actor.ts';
-import { allows, identityOf } from '../http/actor.ts';
+import { identityOf } from '../http/actor.ts';
 import type { Role } from '../http/api/role.ts';
 import { openTokenStore } from '../http/open-access.ts';
 import { tokenActor } from '../http/token-actor.ts';
-import type { TokenRecord, Tokens } from '../http/token-content.ts';
+import type { TokenRecord, Tokens } from '../runtime/host/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { openWithKey } from '../store/open-ledger.ts';

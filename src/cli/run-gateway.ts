@@ -12,7 +12,7 @@ import { readOAuthRole } from '../mcp/gateway/auth-role.ts';
 import { GatewayBoard } from '../mcp/status/gateway-board.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';
-import type { Tokens } from '../http/token-content.ts';
+import type { Tokens } from '../runtime/host/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { allClientPaths, signInFile } from './client-configs.ts';

@@ -1,15 +1,17 @@
 /** Access control from headers alone: the same rules that the server applies to every request. */
+import type { Needed } from '../runtime/host/rights.ts';
+import { allows } from '../runtime/host/rights.ts';
 import { describe, expect, test } from 'vitest';
 import type { AccessOptions, OpenedLogin } from './access.ts';
 import { Access, pageKeyHeader } from './access.ts';
 import { refuseOtherSites } from './refuse-other-sites.ts';
-import type { Actor, Needed } from './actor.ts';
-import { allows, identityOf, anonymous } from './actor.ts';
+import type { Actor } from './actor.ts';
+import { identityOf, anonymous, refusePrincipal } from './actor.ts';
 import type { Role } from './api/role.ts';
 import { RateLimit } from './rate-limit.ts';
 import { TokenFile } from './token-file.ts';
-import type { TokenPrincipals } from './token-principals.ts';
-import { readTokenPrincipals, refusePrincipal } from './token-principals.ts';
+import type { TokenPrincipals } from '../runtime/host/token-principals.ts';
+import { readTokenPrincipals } from '../runtime/host/token-principals.ts';
 
 const host = '127.0.0.1:4747';
 
@@ -335,7 +337,7 @@ describe('the principals of a token', () => {
     claims: { team: ['ops', 'dev'], level: [1] },
   };
   const refused = (principal: object | undefined, list: TokenPrincipals | undefined = listed): boolean =>
-    codeOf(() => refusePrincipal('t', list, principal as never)) === 'http.forbidden';
+    codeOf(() => refusePrincipal({ name: 't', principals: list }, principal as never)) === 'http.forbidden';
 
   test('are the only ones it may act for', async () => {
     expect(refused({ userId: 'ann' })).toBe(false);
@@ -343,7 +345,9 @@ describe('the principals of a token', () => {
     expect(refused({ userId: 'ann', orgId: undefined })).toBe(false);
     expect(refused({ claims: { team: 'ops', level: 1 } })).toBe(false);
     expect(refused({ claims: { team: ['ops', 'dev'] } })).toBe(false);
-    expect(codeOf(() => refusePrincipal('t', undefined, { userId: 'eve' }))).toBeUndefined();
+    expect(
+      codeOf(() => refusePrincipal({ name: 't', principals: undefined }, { userId: 'eve' })),
+    ).toBeUndefined();
     for (const principal of [
       undefined,
       {},

@@ -8,11 +8,13 @@
  *    from another site is refused as well.
  * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
+import type { Needed } from '../runtime/host/rights.ts';
+import { allows } from '../runtime/host/rights.ts';
 import type { Awaitable } from '../base/json.ts';
 import { whenReady } from '../base/when-ready.ts';
 import { isSameName } from '../call/same-identity.ts';
-import type { Actor, Needed } from './actor.ts';
-import { allows, anonymous } from './actor.ts';
+import type { Actor } from './actor.ts';
+import { anonymous } from './actor.ts';
 import { LocalToken } from './local-token.ts';
 import { LoginCodes } from './login-codes.ts';
 import { HttpRefusal } from './problem.ts';
@@ -21,7 +23,7 @@ import type { SignIn } from './sign-in/sign-in.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
 import { isSignInSecret } from './sign-in/sign-in-secret.ts';
 import { signInActor, tokenActor } from './token-actor.ts';
-import type { FoundLogin, Tokens } from './token-content.ts';
+import type { FoundLogin, Tokens } from '../runtime/host/token-content.ts';
 
 export type AccessOptions = {
   readonly tokens: Tokens;

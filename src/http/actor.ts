@@ -1,9 +1,12 @@
 /** The caller of a request. */
 import type { DirectIdentity, Identity } from '../call/event.ts';
 import { isSameIdentity } from '../call/same-identity.ts';
-import type { Role } from './api/role.ts';
+import type { Role } from '../runtime/host/rights.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { TokenPrincipals } from './token-principals.ts';
+import type { TokenPrincipals } from '../runtime/host/token-principals.ts';
+import { whyNotPrincipal } from '../runtime/host/token-principals.ts';
+import type { Principal } from '../tool/tool-context.ts';
+import { HttpRefusal } from './problem.ts';
 
 export type Actor = {
   /** Stored with every decision. Empty for an anonymous caller. */
@@ -22,9 +25,6 @@ export type Actor = {
   /** For a person whom the identity provider verified. */
   readonly signIn: SignIn | undefined;
 };
-
-/** Who may use a route: a role, either of two roles, or any caller. */
-export type Needed = Role | 'operator or approver' | 'anyone';
 
 export const anonymous: Actor = {
   name: '',
@@ -75,21 +75,15 @@ export function isSameActor(
   return identity !== undefined && identity.kind !== 'link' && isSameIdentity(identity, mine);
 }
 
-/** The roles that each role includes, itself among them. */
-export const mayDo: { readonly [Has in Role]: readonly Role[] } = {
-  viewer: ['viewer'],
-  operator: ['viewer', 'operator'],
-  approver: ['viewer', 'approver'],
-  admin: ['viewer', 'operator', 'approver', 'admin'],
-};
-
-/** Does the role allow what a route needs? */
-export function allows(role: Role | undefined, needed: Needed): boolean {
-  if (needed === 'anyone') return true;
-  if (role === undefined) return false;
-  if (needed === 'operator or approver') return allows(role, 'operator') || allows(role, 'approver');
-  return mayDo[role].includes(needed);
+/** Throws unless the caller may speak for the principal. */
+export function refusePrincipal(
+  { name, principals }: Pick<Actor, 'name' | 'principals'>,
+  principal: Principal | undefined,
+): void {
+  const why = whyNotPrincipal(principals, principal);
+  if (why === undefined) return;
+  throw new HttpRefusal(
+    'http.forbidden',
+    `The token ${JSON.stringify(name)} may speak only for the principals it lists: ${why}.`,
+  );
 }
-
-export const isRole = (value: unknown): value is Role =>
-  typeof value === 'string' && Object.hasOwn(mayDo, value);

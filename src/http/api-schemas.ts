@@ -13,7 +13,6 @@ import type * as health from './api/health.ts';
 import type * as job from './api/job.ts';
 import type * as mcp from './api/mcp.ts';
 import type * as me from './api/me.ts';
-import type * as role from './api/role.ts';
 import type * as page from './api/page.ts';
 import type * as problem from './api/problem.ts';
 import type * as session from './api/session.ts';
@@ -120,7 +119,6 @@ export type ApiTypes = {
   readonly NewToolReview: mcp.NewToolReview;
   readonly ToolReviewToForget: mcp.ToolReviewToForget;
   readonly Me: me.Me;
-  readonly Role: role.Role;
   readonly MyQuestions: me.MyQuestions;
   readonly MyQuestion: me.MyQuestion;
   readonly PageQuery: page.PageQuery;

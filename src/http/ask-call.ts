@@ -17,7 +17,7 @@ import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
 import { refuseLargeCall } from './large-calls.ts';
 import type { Service } from './service.ts';
-import { refusePrincipal } from './token-principals.ts';
+import { refusePrincipal } from './actor.ts';
 import { workerName } from './worker-name.ts';
 
 type Ref = { readonly sessionId: string; readonly callId: string };
@@ -30,7 +30,7 @@ export async function askCall(
 ): Promise<CallAnswer> {
   const { ledger, runtime, askedCalls } = service;
   const { sessionId, call } = asked;
-  refusePrincipal(actor.name, actor.principals, asked.principal);
+  refusePrincipal(actor, asked.principal);
   await refuseLargeCall(service, { sessionId, callId: call.id });
   const digest = askedCalls.digest(asked);
   const isKnown = (await ledger.journal.readCall(sessionId, call.id)) !== undefined;

@@ -6,7 +6,7 @@
  * 3. While the database cannot be read, the content cannot be read either.
  */
 import type { Documents } from '../ledger/documents.ts';
-import type { ContentFormat, StoredContent } from './stored-content.ts';
+import type { ContentFormat, StoredContent } from '../runtime/host/stored-content.ts';
 
 /** A wait that only looks at the revision starts a refresh this often. */
 const refreshEveryMs = 200;

@@ -7,7 +7,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { lockFile, replaceFile } from '../store/files/replace-file.ts';
-import type { ContentFormat, StoredContent } from './stored-content.ts';
+import type { ContentFormat, StoredContent } from '../runtime/host/stored-content.ts';
 
 export class ContentFile<Content> implements StoredContent<Content> {
   readonly #path: string | undefined;

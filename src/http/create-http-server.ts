@@ -10,7 +10,7 @@ import { checkHttpServerOptions, readProxyHeader, toAppLimits } from './http-ser
 import { listen } from './listen.ts';
 import { openAccess, openSignIns, openTokenStore } from './open-access.ts';
 import { createIsProxy, createReadAddress } from './read-address.ts';
-import { newSecret } from './token-content.ts';
+import { newSecret } from '../runtime/host/token-content.ts';
 
 export interface HttpServer {
   /** The address of the server. */

@@ -4,13 +4,14 @@
  * A link depends on the token of its maker, and on the token of the named person if that person has one. Both tokens
  * must be valid and have the role, when the link is made and whenever it is read or used.
  */
+import { allows } from '../runtime/host/rights.ts';
 import { QuittanceError } from '../base/error.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { LinkDecision, LinkPerson, TokenClaims } from '../runtime/people/signed-token.ts';
 import { readSignedToken } from '../runtime/people/signed-token.ts';
 import type { Actor } from './actor.ts';
-import { allows, identityOf } from './actor.ts';
+import { identityOf } from './actor.ts';
 import type { DecisionLink, NewDecisionLink, NewTokenDecision } from './api/confirmation.ts';
 import { refuseLargeQuestion } from './large-calls.ts';
 import { HttpRefusal } from './problem.ts';

@@ -11,7 +11,7 @@ import type { NewFork, StartedFork } from './api/session.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Asker, Reader } from './reader.ts';
 import { forkId, recordFork } from './record-fork.ts';
-import { refusePrincipal } from './token-principals.ts';
+import { refusePrincipal } from './actor.ts';
 
 const mostRunning = 8;
 
@@ -76,7 +76,7 @@ export class Forks {
     const { ledger, tools, reader } = host;
     const plan = await reader.value('fork', { sessionId: from, callId }, asker);
     const { calls } = plan;
-    for (const { principal } of calls) refusePrincipal(asker.actor.name, asker.actor.principals, principal);
+    for (const { principal } of calls) refusePrincipal(asker.actor, principal);
     const fork = await recordFork(ledger, tools, plan, { from, callId, as });
     return { fork, calls, sessionId: as };
   }

@@ -9,7 +9,7 @@ import type {
   TokenContent,
   TokenRecord,
   Tokens,
-} from './token-content.ts';
+} from '../runtime/host/token-content.ts';
 import {
   findLogin,
   findNamed,
@@ -20,7 +20,7 @@ import {
   removeLogin,
   removeToken,
   tokenFormat,
-} from './token-content.ts';
+} from '../runtime/host/token-content.ts';
 
 export class LedgerTokens implements Tokens {
   readonly #document: ContentDocument<TokenContent>;

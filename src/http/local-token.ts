@@ -1,7 +1,7 @@
 /** The token that `serve` makes for the person who started it. It is not stored and ends with the process. */
 import { timingSafeEqual } from 'node:crypto';
 import type { Actor } from './actor.ts';
-import { hashSecret } from './token-content.ts';
+import { hashSecret } from '../runtime/host/token-content.ts';
 
 export class LocalToken {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** One-time codes for a login. Any browser that opens the link with one can use it, once. */
 import { randomBytes } from 'node:crypto';
-import { hashSecret } from './token-content.ts';
+import { hashSecret } from '../runtime/host/token-content.ts';
 
 const lastMs = 15 * 60_000;
 

@@ -10,7 +10,7 @@ import { openSignInContent } from './sign-in/open-sign-in-content.ts';
 import { OpenIdProvider } from './sign-in/openid-provider.ts';
 import { checkSignInOptions } from './sign-in/sign-in-options.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
-import type { Tokens } from './token-content.ts';
+import type { Tokens } from '../runtime/host/token-content.ts';
 import { TokenFile, tokenFilePath } from './token-file.ts';
 
 /** A caller is known by a token, a browser login or a sign-in. */

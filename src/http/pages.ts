@@ -207,8 +207,9 @@ export const decideScript: string = `'use strict';
   };
   const nameOf = (by) => by.name + (by.identity === undefined || by.identity.kind === 'self_asserted' || (by.identity.holder && by.identity.holder.kind === 'typed') ? ' (self-asserted name)' : '');
   // Who has already said yes, and who is missing, if a rule needs several people.
-  const tellVotes = ({ votes, missing }) => {
+  const tellVotes = ({ votes, fallen, missing }) => {
     for (const { decision, by } of votes) add('p', nameOf(by) + (decision === 'deny' ? ' denied it.' : decision === 'edit' ? ' edited and approved it.' : ' approved it.'));
+    for (const { by, why } of fallen) add('p', 'The vote of ' + nameOf(by) + ' is void: ' + why + '.').className = 'muted';
     for (const each of missing) add('p', 'Still missing: ' + each.missing + ' of ' + each.who + '.').className = 'muted';
   };
   const tellEnd = (question) => {

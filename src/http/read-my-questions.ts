@@ -1,7 +1,8 @@
 /** The questions that wait for a caller, for the number that their pages show. */
+import { allows } from '../runtime/host/rights.ts';
 import { shownIdBy } from '../base/safe-id.ts';
 import type { Actor } from './actor.ts';
-import { allows, identityOf } from './actor.ts';
+import { identityOf } from './actor.ts';
 import type { MyQuestions } from './api/me.ts';
 import type { Service } from './service.ts';
 

@@ -35,6 +35,7 @@ export async function readQuestion(
     decision: made?.decision,
     by: made?.by,
     votes: [],
+    fallen: [],
     missing: [],
   };
 }

@@ -8,7 +8,7 @@ import type {
   TokenContent,
   TokenRecord,
   Tokens,
-} from './token-content.ts';
+} from '../runtime/host/token-content.ts';
 import {
   findLogin,
   findNamed,
@@ -19,7 +19,7 @@ import {
   removeLogin,
   removeToken,
   tokenFormat,
-} from './token-content.ts';
+} from '../runtime/host/token-content.ts';
 
 export const tokenFilePath = (ledgerPath: string): string => `${ledgerPath}.tokens`;
 

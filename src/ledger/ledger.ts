@@ -34,7 +34,7 @@ export interface Ledger {
   readonly integrity: Integrity;
   readonly retention: Retention;
   /** Texts of the servers of this ledger. Absent for a ledger with files, where they are next to it. */
-  readonly documents?: Documents;
+  readonly documents?: Documents | undefined;
   /** The files of the ledger, which no call may touch. Absent for a ledger without files. */
   readonly ownFiles?: readonly OwnFile[];
   /**

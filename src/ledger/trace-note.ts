@@ -1,4 +1,5 @@
 /** Short descriptions of events in a trace. */
+import type { FallenVote } from '../call/vote.ts';
 import { describeDecider, describePerson } from '../call/describe-identity.ts';
 import type { CallEvent, Identity } from '../call/event.ts';
 
@@ -14,9 +15,9 @@ export function traceNoteOf(event: CallEvent): string {
     case 'tool.held':
       return event.description;
     case 'confirmation.decided':
-      return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}`;
+      return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}${fallenNote(event.fallen)}`;
     case 'confirmation.voted':
-      return `${event.decision}, by ${by(event.by)}; more people are needed`;
+      return `${event.decision}, by ${by(event.by)}; more people are needed${fallenNote(event.fallen)}`;
     case 'confirmation.reminded':
       return `${event.kind}; missing: ${event.missing.join('; ')}`;
     case 'confirmation.withdrawn':
@@ -52,3 +53,6 @@ export function traceNoteOf(event: CallEvent): string {
       return '';
   }
 }
+
+const fallenNote = (fallen: readonly FallenVote[] = []): string =>
+  fallen.map((each) => `; the vote of ${by(each.by)} is void: ${each.why}`).join('');

@@ -1,5 +1,6 @@
 /** The parts of a message for people, the same in every channel. */
 import { cutText } from '../base/cut-text.ts';
+import { visibleForeignText, visibleText, visibleValue } from '../base/safe-text.ts';
 import type { Notification } from './notification.ts';
 
 /** Longest text of one part: chat programs refuse longer ones. */
@@ -21,28 +22,22 @@ export function factsOf(notification: Notification, delivery: number): readonly 
   return [
     { label: 'Tool', value: toolName },
     ...(owner === undefined ? [] : [{ label: 'On behalf of', value: owner }]),
-    ...(risk.length === 0 ? [] : [{ label: 'Risk', value: risk.join('; ') }]),
-    ...(rules.length === 0 ? [] : [{ label: 'Rules', value: rules.join(', ') }]),
+    ...(risk.length === 0 ? [] : [{ label: 'Risk', value: risk.map(visibleValue).join('; ') }]),
+    ...(rules.length === 0 ? [] : [{ label: 'Rules', value: rules.map(visibleValue).join(', ') }]),
     ...(expiresAt === undefined ? [] : [{ label: 'Expires', value: new Date(expiresAt).toISOString() }]),
     { label: 'Session', value: sessionId },
     { label: 'Call', value: callId },
     ...(delivery === 1 ? [] : [{ label: 'Delivery', value: describeRepeat(delivery) }]),
     ...(input === undefined ? [] : [{ label: 'Arguments', value: JSON.stringify(input) }]),
-  ].map(({ label, value }) => ({ label, value: plainPart(value, longestValue) }));
+  ].map(({ label, value }) => ({
+    label,
+    value: cutText(visibleForeignText(value.toWellFormed()).trim(), longestValue),
+  }));
 }
 
-/**
- * One line of visible text: control and direction characters could change what a person reads. Half of a surrogate pair
- * makes some programs refuse the whole message.
- */
+/** One line of visible text. Half of a surrogate pair makes some programs refuse the whole message. */
 export const plainPart = (text: string, longest: number = longestPart): string =>
-  cutText(
-    text
-      .toWellFormed()
-      .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
-      .trim(),
-    longest,
-  );
+  cutText(visibleText(text.toWellFormed()).trim(), longest);
 
 /** The label of the link. */
 export const linkLabel = ({ confirmationId }: Notification): string =>

@@ -10,9 +10,9 @@ const words = { approve: 'approved', edit: 'edited and approved', deny: 'denied'
 export function ApprovalProgress({
   confirmation,
 }: {
-  readonly confirmation: Pick<ShownConfirmation, 'asks' | 'votes' | 'missing'>;
+  readonly confirmation: Pick<ShownConfirmation, 'asks' | 'votes' | 'fallen' | 'missing'>;
 }): ReactNode {
-  const { asks, votes, missing } = confirmation;
+  const { asks, votes, fallen, missing } = confirmation;
   if (!hasPolicy(asks)) return null;
   return (
     <section className="qt-approvals" aria-label="Approvals">
@@ -32,6 +32,14 @@ export function ApprovalProgress({
             <span className="qt-muted">
               <ShownText text={describeIdentity(by.identity)} />
             </span>
+          </li>
+        ))}
+        {fallen.map(({ by, why }, index) => (
+          <li key={`fallen ${index}`} data-vote="void">
+            <strong>
+              <ShownText text={by.name} />
+            </strong>{' '}
+            no longer counts: <ShownText text={why} />
           </li>
         ))}
         {missing.map(({ who, missing: count, quorum, ruleId }, index) => (

@@ -1,6 +1,6 @@
 /** Records what happened to a call before its tool ran: previews, confirmations and their decisions. */
 import { countedIdentity } from '../call/counted-identity.ts';
-import { hasPolicy } from '../call/quorum.ts';
+import { hasPolicy, isFallen } from '../call/quorum.ts';
 import type { JsonObject } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import type {
@@ -20,6 +20,9 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
   let input: JsonObject | undefined;
   let shown = 0;
   let held: ToolHeld | undefined;
+  const fallen = events.flatMap((event) =>
+    event.type === 'confirmation.voted' || event.type === 'confirmation.decided' ? (event.fallen ?? []) : [],
+  );
   for (const event of events)
     switch (event.type) {
       case 'tool.requested':
@@ -44,7 +47,9 @@ export function recordBefore(events: readonly CallEvent[]): Pick<RecordedCall, '
         held = event;
         break;
       case 'confirmation.voted':
-        answers.push({ input, ...identityOf(event), ...toAnswer({ ...event, response: undefined }) });
+        // A replay has no rights that could end, so a vote that fell is not given again.
+        if (!fallen.some((each) => isFallen(event, each)))
+          answers.push({ input, ...identityOf(event), ...toAnswer({ ...event, response: undefined }) });
         // Later answers are about the edited arguments.
         if (event.editedInput !== undefined) input = event.editedAccepted ?? event.editedInput;
         break;

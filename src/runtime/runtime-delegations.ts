@@ -10,7 +10,10 @@ export interface RuntimeDelegations {
   give(request: DelegationRequest): Promise<DelegationView>;
   /** Oldest first. The oldest ended ones are left out. */
   list(): Promise<readonly DelegationView[]>;
-  /** Ends a delegation. Approvals given under it stay. */
+  /**
+   * Ends a delegation. The delegator, the delegate and admins may, with a verified identity. A vote given under it no longer
+   * counts.
+   */
   revoke(ref: DelegationRef): Promise<DelegationView>;
 }
 

@@ -2,6 +2,8 @@
  * Undoes a call. One call undoes another once: a second request learns who was first. An undo that failed
  * without an unknown effect may be retried. One with an unknown effect waits until a person resolves it.
  */
+import { checkText, limits } from './host/limits.ts';
+import { whyRoleForbids } from './host/rights.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
@@ -46,6 +48,11 @@ export async function undo(state: RuntimeState, ref: CallRef, request: UndoReque
   checkRequest(request);
   const { by, reason, force = false, principal = { userId: by }, timeoutMs } = request;
   const askedBy = readIdentity('runtime.calls.undo', request.identity, engine.redactor);
+  const forbidden = whyRoleForbids(askedBy, 'operator');
+  if (forbidden !== undefined)
+    throw new QuittanceError('confirmation.forbidden', `${by} may not undo call ${callId}: ${forbidden}.`, {
+      by,
+    });
   const call = await read(engine, sessionId, callId);
   if (call === undefined)
     throw new QuittanceError('call.unknown', `The session ${sessionId} has no call ${callId}.`, {
@@ -139,8 +146,7 @@ function checkRequest(request: UndoRequest): void {
       'config.invalid',
       'runtime.calls.undo: by must be the name of the person who requests it.',
     );
-  if (request.reason !== undefined && typeof request.reason !== 'string')
-    throw new QuittanceError('config.invalid', 'runtime.calls.undo: reason must be a text.');
+  checkText('runtime.calls.undo', 'reason', request.reason, limits.reasonChars);
   if (request.force !== undefined && typeof request.force !== 'boolean')
     throw new QuittanceError('config.invalid', 'runtime.calls.undo: force must be true or false.');
 }

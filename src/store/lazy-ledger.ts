@@ -22,10 +22,10 @@ export type LazyLedgerParts = {
 };
 
 /**
- * `Required`: a member of the ledger that is missing here does not compile, also if it is optional. No runtime uses the
- * documents of its ledger.
+ * `Required`: a member of the ledger that is missing here does not compile, also if it is optional. Only an open ledger
+ * says whether it has documents.
  */
-type LazyLedger = Omit<Required<Ledger>, 'documents'>;
+type LazyLedger = Omit<Required<Ledger>, 'documents'> & Pick<Ledger, 'documents'>;
 
 export function createLazyLedger(parts: LazyLedgerParts): LazyLedger {
   const watchers = new Set<Watcher>();
@@ -139,6 +139,9 @@ export function createLazyLedger(parts: LazyLedgerParts): LazyLedger {
     retention: {
       erase: (...asked) => on(({ retention }) => retention.erase(...asked)),
       dropSession: (...asked) => on(({ retention }) => retention.dropSession(...asked)),
+    },
+    get documents() {
+      return opened?.documents;
     },
     ownFiles: parts.ownFiles,
     get sealKey() {

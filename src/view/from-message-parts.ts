@@ -172,6 +172,7 @@ function confirmationOf(
     reason: text(approval, 'reason'),
     response: undefined,
     votes: [],
+    fallen: [],
     missing: [],
     isOpen: part['state'] === 'approval-requested',
     isComplete: input !== undefined,

@@ -1,5 +1,6 @@
 /** The arguments of a call on one line: `order: A-1001, cents: 1200`. */
 import type { JsonValue } from '../base/json.ts';
+import { visibleValue } from '../base/safe-text.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
 
 const mostChars = 160;
@@ -9,7 +10,7 @@ export function summarizeArguments(args: CallSummary['args']): string {
   let text = '';
   for (const [path, value] of Object.entries(args)) {
     if (text.length > mostChars) return `${text}, …`;
-    text += `${text === '' ? '' : ', '}${path === '' ? '' : `${path}: `}${wordsOf(value)}`;
+    text += `${text === '' ? '' : ', '}${path === '' ? '' : `${visibleValue(path)}: `}${wordsOf(value)}`;
   }
   return text;
 }
@@ -18,5 +19,5 @@ const wordsOf = (value: JsonValue): string =>
   Array.isArray(value)
     ? value.map((item: JsonValue) => wordsOf(item)).join(' ')
     : typeof value === 'string'
-      ? value
+      ? visibleValue(value)
       : JSON.stringify(value);

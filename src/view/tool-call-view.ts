@@ -5,7 +5,7 @@ import type { ArgumentComparison, ArtifactArgument, InputForm } from '../call/ev
 import type { Ask, CallEvent, ConfirmationDecision, DecidedBy, LogLine, Preview } from '../call/event.ts';
 import type { ToolLate, ToolResolved, ToolUndone } from '../call/event.ts';
 import type { MissingSeat } from '../call/quorum.ts';
-import type { Vote } from '../call/vote.ts';
+import type { FallenVote, Vote } from '../call/vote.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
 import type { Principal } from '../tool/tool-context.ts';
@@ -102,6 +102,8 @@ export type ShownConfirmation = {
   readonly response: string | undefined;
   /** What each person has said so far, if a rule needs several. */
   readonly votes: readonly Vote[];
+  /** Votes that are void, because their rights ended before the quorum was complete. */
+  readonly fallen: readonly FallenVote[];
   /** What an open question still needs. */
   readonly missing: readonly MissingSeat[];
   /** Is the question still open? */

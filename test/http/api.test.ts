@@ -125,7 +125,7 @@ describe('a program in another language', () => {
   test('is denied what the rules, the schema or the tool’s name forbid', async () => {
     expect((await app.ask('d1', 'send_mail', { to: 'a stranger' })).body).toMatchObject({
       decision: 'deny',
-      outcome: { code: 'policy.contract', details: 'Not to a stranger.' },
+      outcome: { code: 'policy.contract', details: 'Not to "a stranger".' },
     });
     expect((await app.ask('d2', 'get_weather', { town: 'Rome' })).body).toMatchObject({
       decision: 'deny',

@@ -190,7 +190,12 @@ test('delegations are given for oneself and revoked by those they concern', asyn
   expect((await send('/v1/delegations/dlg_none/revoke', 'ada', {})).status).toBe(404);
   const listed = await send<{ rows: readonly DelegationView[] }>('/v1/delegations', 'mal');
   expect(listed.body.rows.map(({ status }) => status)).toEqual(['revoked']);
-  expect((await decide(question, 'eve')).body.status).toBe('approved');
+  // The vote that dan gave for ada fell with the delegation.
+  expect((await decide(question, 'eve')).body).toMatchObject({
+    status: 'pending',
+    fallen: [{ by: { behalf: [{ name: 'ada' }] }, why: 'the delegation of ada has ended' }],
+  });
+  expect((await decide(question, 'ada')).body.status).toBe('approved');
 });
 
 test('the command line says what is missing at the server, and approves for the session', async () => {

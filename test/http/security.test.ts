@@ -1,8 +1,8 @@
+import { allows, mayDo } from '../../src/runtime/host/rights.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuditPage, CallAnswer, CallPage, Me, Problem, Role, Stats } from 'quittance/http';
-import { allows, mayDo } from '../../src/http/actor.ts';
 import { routes } from '../../src/http/routes.ts';
 import { tokenFilePath } from '../../src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';

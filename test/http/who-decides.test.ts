@@ -1,8 +1,8 @@
 /** Every way in which a decision or a resolution arrives over HTTP, by role, by token and by requester. */
+import { allows } from '../../src/runtime/host/rights.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, CallDetail, Problem, Role } from 'quittance/http';
 import { routes } from '../../src/http/routes.ts';
-import { allows } from '../../src/http/actor.ts';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';

@@ -450,7 +450,7 @@ describe('[bound-approval] delegation', () => {
     stage.clock.advance(hour);
     expect(await codeOf(stage.approve(question, person('dan')))).toContain('forbidden');
     const { delegationId } = await give(stage, finance('ada'), 'dan');
-    await stage.runtime.delegations.revoke({ delegationId, by: 'ada' });
+    await stage.runtime.delegations.revoke({ delegationId, by: 'ada', identity: finance('ada') });
     expect(await codeOf(stage.approve(question, person('dan')))).toContain('forbidden');
     expect((await stage.runtime.delegations.list()).map(({ status }) => status)).toEqual([
       'ended',

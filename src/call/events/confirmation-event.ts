@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Preview, PreviewField } from '../../tool/preview.ts';
 import type { ApprovalPolicy } from '../approval-policy.ts';
 import type { SessionBounds } from '../session-bounds.ts';
+import type { FallenVote } from '../vote.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
 import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
@@ -101,6 +102,8 @@ export type ConfirmationVoted = CallEventOf<
     editedArtifacts: readonly ArtifactArgument[];
     /** The person also agrees to a grant for the session within these bounds. */
     session?: SessionBounds;
+    /** Earlier votes that are void from now on, because their rights have ended. */
+    fallen?: readonly FallenVote[];
   }
 >;
 
@@ -153,6 +156,8 @@ export type ConfirmationDecided = CallEventOf<
     receivedAt: number | undefined;
     /** The person also agreed to a grant for the session within these bounds. */
     session?: SessionBounds;
+    /** Earlier votes that are void from now on, because their rights have ended. */
+    fallen?: readonly FallenVote[];
   }
 >;
 

@@ -1,3 +1,4 @@
+import { limits } from '../../runtime/host/limits.ts';
 import type { ForSession } from '../../runtime/hold/keep-decision.ts';
 import type { CliCommand, Given } from '../command.ts';
 import { decideQuestion, decisionOptions } from '../decide-question.ts';
@@ -46,7 +47,7 @@ export const approveCommand: CliCommand = {
     }),
 };
 
-const [longestMs, mostUses] = [86_400_000, 1_000];
+const { longestMs, uses: mostUses } = limits.forSession;
 
 function readForSession(given: Given): { readonly forSession?: ForSession } {
   const [span, uses] = [given.text('for-session'), given.count('uses')];
@@ -58,6 +59,6 @@ function readForSession(given: Given): { readonly forSession?: ForSession } {
   const forMs = parseSpan(span, 'for-session');
   if (forMs > longestMs) throw new UsageError('--for-session lasts a day at most.', ['--for-session 1d']);
   if (uses < 1 || uses > mostUses)
-    throw new UsageError('--uses is a whole number from 1 to 1000.', ['--uses 5']);
+    throw new UsageError(`--uses is a whole number from 1 to ${mostUses}.`, ['--uses 5']);
   return { forSession: { forMs, uses } };
 }

@@ -4,7 +4,6 @@ import type { DelegationView } from '../../runtime/people/delegations.ts';
 import { listDelegations } from '../../runtime/people/delegations.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
-import { mayRevokeDelegation } from '../../http/routes/delegation-routes.ts';
 import type { Proof } from '../proof.ts';
 import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import type { ExitCode } from '../exit-code.ts';
@@ -154,12 +153,6 @@ async function revoke(
         ? `There is no delegation ${JSON.stringify(wanted)}.`
         : `${found.length} delegations begin with ${JSON.stringify(wanted)}. Type more of the id.`,
       ['quittance delegations --all'],
-      exitCodes.bad,
-    );
-  if (proof.actor !== undefined && !mayRevokeDelegation(first, proof.actor))
-    throw new UsageError(
-      `${proof.actor.name} may not revoke the delegation of ${first.by}: it is neither theirs nor to them.`,
-      ['quittance delegations'],
       exitCodes.bad,
     );
   const reason = given.text('reason');

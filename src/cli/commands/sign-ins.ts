@@ -1,8 +1,8 @@
 import type { JsonValue } from '../../base/json.ts';
 import { openSignInContent } from '../../http/sign-in/open-sign-in-content.ts';
-import type { KeptSignIn, SignInContent } from '../../http/sign-in/sign-in-content.ts';
+import type { KeptSignIn, SignInContent } from '../../runtime/host/sign-in-content.ts';
 import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
-import type { StoredContent } from '../../http/stored-content.ts';
+import type { StoredContent } from '../../runtime/host/stored-content.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import { proofOptions, requireDecider } from '../proof.ts';

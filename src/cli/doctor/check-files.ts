@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
 import { ContentFile } from '../../http/content-file.ts';
 import { signInFilePath } from '../../http/sign-in/open-sign-in-content.ts';
-import { signInFormat } from '../../http/sign-in/sign-in-content.ts';
+import { signInFormat } from '../../runtime/host/sign-in-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';

@@ -1,7 +1,7 @@
 /** The settings of sign-in with an identity provider: the section `sign_in` of the configuration file. */
+import { mayDo } from '../../runtime/host/rights.ts';
 import { readFileSync } from 'node:fs';
 import { isJsonObject, parseJson } from '../../base/json.ts';
-import { mayDo } from '../../http/actor.ts';
 import type { RoleRule, SignInOptions } from '../../http/sign-in/sign-in-options.ts';
 import type { Given } from '../command.ts';
 import type { Environment } from '../terminal.ts';

@@ -1,4 +1,4 @@
-import { mayDo } from '../actor.ts';
+import { mayDo } from '../../runtime/host/rights.ts';
 import { toSignInView } from '../sign-in/sign-in-view.ts';
 import type { Route } from '../route.ts';
 import { readMyQuestions } from '../read-my-questions.ts';

@@ -9,10 +9,10 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { cutText } from '../../base/cut-text.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
 import type { Seal } from '../../ledger/seal.ts';
-import type { StoredContent } from '../stored-content.ts';
-import { hashSecret, isSecretOf } from '../token-content.ts';
+import type { StoredContent } from '../../runtime/host/stored-content.ts';
+import { hashSecret, isSecretOf } from '../../runtime/host/token-content.ts';
 import type { Verified } from './provider.ts';
-import type { DeviceRequest, SignInContent } from './sign-in-content.ts';
+import type { DeviceRequest, SignInContent } from '../../runtime/host/sign-in-content.ts';
 import type { OpenedSignIn, SignIns } from './sign-ins.ts';
 
 export type DevicesOptions = {

@@ -1,9 +1,9 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import { ContentDocument } from '../content-document.ts';
 import { ContentFile } from '../content-file.ts';
-import type { StoredContent } from '../stored-content.ts';
-import type { SignInContent } from './sign-in-content.ts';
-import { signInFormat } from './sign-in-content.ts';
+import type { StoredContent } from '../../runtime/host/stored-content.ts';
+import type { SignInContent } from '../../runtime/host/sign-in-content.ts';
+import { signInFormat } from '../../runtime/host/sign-in-content.ts';
 
 export const signInFilePath = (ledgerPath: string): string => `${ledgerPath}.sign-ins`;
 

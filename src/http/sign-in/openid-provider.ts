@@ -9,7 +9,7 @@
 import type * as OpenIdClient from 'openid-client';
 import { QuittanceError } from '../../base/error.ts';
 import { readLogoutToken } from './logout-token.ts';
-import type { Person } from './person.ts';
+import type { Person } from '../../runtime/host/sign-in-content.ts';
 import { toPerson } from './person.ts';
 import type { Attempt, LogoutClaims, Provider, ProviderTokens, Verified } from './provider.ts';
 import { ProviderError } from './provider.ts';

@@ -4,18 +4,9 @@
  * 1. Issuer and subject identify the person. The name is a text for people and identifies no one.
  * 2. A claim that cannot be understood counts as missing: no groups, so no rights.
  */
+import type { Person } from '../../runtime/host/sign-in-content.ts';
 import { cutText } from '../../base/cut-text.ts';
-import { nameSeparator } from '../name-separator.ts';
-
-export type Person = {
-  readonly issuer: string;
-  readonly subject: string;
-  /** For display only. */
-  readonly name: string;
-  /** E-mail address and user name, to recognise the requester of a call. They give no right. */
-  readonly aliases: readonly string[];
-  readonly groups: readonly string[];
-};
+import { nameSeparator } from '../../runtime/host/name-separator.ts';
 
 const longestName = 120;
 const longestGroup = 200;

@@ -1,10 +1,10 @@
 /** Asks the provider whether a person may still sign in. */
-import { hashSecret, isSecretOf } from '../token-content.ts';
+import { hashSecret, isSecretOf } from '../../runtime/host/token-content.ts';
 import type { Verified } from './provider.ts';
 import { ProviderError } from './provider.ts';
 import { roleOf } from './role-of.ts';
 import { openTokens, sealTokens } from './sealed-tokens.ts';
-import type { KeptSignIn } from './sign-in-content.ts';
+import type { KeptSignIn } from '../../runtime/host/sign-in-content.ts';
 import { newSignInSecret } from './sign-in-secret.ts';
 import type { SignInsOptions } from './sign-ins-options.ts';
 import { isSamePerson, retire, withPerson, withSignIn } from './with-sign-in.ts';
@@ -43,7 +43,13 @@ export async function renewSignIn(
   await content.change((current) => {
     // The person may have been signed out meanwhile. Then nothing of theirs may come back.
     if (!current.signIns.some((each) => each.signInId === signInId)) return undefined;
-    const known = withPerson(current, verified.person, at, settings.lifetimeMs);
+    const known = withPerson(
+      current,
+      verified.person,
+      at,
+      settings.lifetimeMs,
+      roleOf(settings, verified.person),
+    );
     return withSignIn(known, signInId, (each) => ({
       ...each,
       person: verified.person,

@@ -1,6 +1,6 @@
 /** The role of a person. No entry, no rights. */
 import type { Role } from '../api/role.ts';
-import type { Person } from './person.ts';
+import type { Person } from '../../runtime/host/sign-in-content.ts';
 import type { SignInSettings } from './sign-in-options.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** Tokens of the provider, sealed for one sign-in. */
 import type { Seal } from '../../ledger/seal.ts';
 import type { ProviderTokens } from './provider.ts';
-import type { KeptSignIn } from './sign-in-content.ts';
+import type { KeptSignIn } from '../../runtime/host/sign-in-content.ts';
 
 const context = (signInId: string): string => `sign-in ${signInId}`;
 

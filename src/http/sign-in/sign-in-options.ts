@@ -1,7 +1,7 @@
 /** The options of sign-in with an identity provider. A mistake is an error when the server starts. */
+import { isRole } from '../../runtime/host/rights.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { checkKeys } from '../../base/check-keys.ts';
-import { isRole } from '../actor.ts';
 import type { Role } from '../api/role.ts';
 
 /** Sign-in with an OpenID Connect provider. Tokens keep working. */

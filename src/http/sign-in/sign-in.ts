@@ -1,6 +1,6 @@
 import type { Role } from '../api/role.ts';
-import type { Person } from './person.ts';
-import type { SignInKind } from './sign-in-content.ts';
+import type { Person } from '../../runtime/host/sign-in-content.ts';
+import type { SignInKind } from '../../runtime/host/sign-in-content.ts';
 
 /** A sign-in within its lifetime, of a person with a role. It counts until `confirmedUntil`. */
 export type SignIn = {

@@ -1,7 +1,7 @@
 import type { Seal } from '../../ledger/seal.ts';
-import type { StoredContent } from '../stored-content.ts';
+import type { StoredContent } from '../../runtime/host/stored-content.ts';
 import type { Provider } from './provider.ts';
-import type { SignInContent } from './sign-in-content.ts';
+import type { SignInContent } from '../../runtime/host/sign-in-content.ts';
 import type { SignInSettings } from './sign-in-options.ts';
 
 /** The parts that sign-ins are made of. */

@@ -10,8 +10,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Awaitable } from '../../base/json.ts';
 import type { Role } from '../api/role.ts';
-import { hashSecret, isSecretOf } from '../token-content.ts';
-import type { Person } from './person.ts';
+import { hashSecret, isSecretOf } from '../../runtime/host/token-content.ts';
+import type { Person } from '../../runtime/host/sign-in-content.ts';
 import type { LogoutClaims, Provider, Verified } from './provider.ts';
 import type { NewSecret } from './renew-sign-in.ts';
 import { renewSignIn } from './renew-sign-in.ts';
@@ -19,7 +19,7 @@ import { isIssuer, roleOf } from './role-of.ts';
 import { openTokens, sealTokens } from './sealed-tokens.ts';
 import type { PersonId } from './with-sign-in.ts';
 import { isSamePerson, retire, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
-import type { KeptSignIn, SignInKind } from './sign-in-content.ts';
+import type { KeptSignIn, SignInKind } from '../../runtime/host/sign-in-content.ts';
 import type { SignInSettings } from './sign-in-options.ts';
 import type { SignInsOptions } from './sign-ins-options.ts';
 import type { SignIn } from './sign-in.ts';
@@ -92,7 +92,13 @@ export class SignIns {
       const mine = current.signIns.filter(({ person }) => isSamePerson(person, verified.person));
       const crowded = new Set(mine.slice(0, Math.max(0, mine.length + 1 - mostSignIns)));
       return {
-        ...withPerson(current, verified.person, verifiedAt, this.#options.settings.lifetimeMs),
+        ...withPerson(
+          current,
+          verified.person,
+          verifiedAt,
+          this.#options.settings.lifetimeMs,
+          this.roleOf(verified.person),
+        ),
         signIns: [...current.signIns.filter((each) => this.#isLive(each, at) && !crowded.has(each)), kept],
       };
     });

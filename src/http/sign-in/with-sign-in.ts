@@ -1,6 +1,7 @@
 /** Changes of single rows in the stored sign-ins. */
-import type { Person } from './person.ts';
-import type { KeptSignIn, ReplacedSecret, SignInContent } from './sign-in-content.ts';
+import type { Person } from '../../runtime/host/sign-in-content.ts';
+import type { Role } from '../../runtime/host/rights.ts';
+import type { KeptSignIn, ReplacedSecret, SignInContent } from '../../runtime/host/sign-in-content.ts';
 
 export type PersonId = Pick<Person, 'issuer' | 'subject'>;
 export const isSamePerson = (left: PersonId, right: PersonId): boolean =>
@@ -39,9 +40,10 @@ export function withPerson(
   person: Person,
   at: number,
   keptMs: number,
+  role: Role | undefined,
 ): SignInContent {
   const known = content.people.find((each) => isSamePerson(each.person, person));
   if (known !== undefined && known.verifiedAt > at) return content;
   const others = content.people.filter((each) => each !== known && at < each.verifiedAt + keptMs);
-  return { ...content, people: [...others, { person, verifiedAt: at }] };
+  return { ...content, people: [...others, { person, verifiedAt: at, ...(role !== undefined && { role }) }] };
 }

@@ -1,7 +1,7 @@
 /** Which claims of an access token give its holder a role of Quittance. */
+import { allows, isRole } from '../../runtime/host/rights.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { QuittanceError } from '../../base/error.ts';
-import { allows, isRole } from '../../http/actor.ts';
 import type { Role } from '../../http/api/role.ts';
 
 /** A token whose claim has this value gives the role. `scope` is read as a list of words. */

@@ -2,10 +2,10 @@
  * Bearer tokens of the MCP endpoint: tokens of the ledger, or access tokens of an OAuth issuer. An operator may call
  * every tool, a viewer only tools that read. The gateway never passes a token on.
  */
+import { allows } from '../../runtime/host/rights.ts';
 import { createHash } from 'node:crypto';
-import { allows } from '../../http/actor.ts';
-import type { Tokens } from '../../http/token-content.ts';
-import { tokenPrefix } from '../../http/token-content.ts';
+import type { Tokens } from '../../runtime/host/token-content.ts';
+import { tokenPrefix } from '../../runtime/host/token-content.ts';
 import type { Caller } from './client-request.ts';
 import type { Authenticate } from './http-face.ts';
 import type { OAuthRole } from './auth-role.ts';

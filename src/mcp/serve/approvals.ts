@@ -3,6 +3,7 @@
  * unless the host allows the person at the client to decide about this tool.
  */
 import type { Call } from '../../call/call.ts';
+import { visibleForeignText, visibleJson } from '../../base/safe-text.ts';
 import type { PendingCall } from '../../runtime/turn/await-reply.ts';
 
 type Fields = { readonly [name: string]: unknown };
@@ -46,17 +47,17 @@ export type ApprovalQuestion = {
 const mostShown = 2_000;
 
 /** Does a question show the whole input? An answer in the client must not approve what it does not show. */
-export const isShownWhole = (input: unknown): boolean => (JSON.stringify(input) ?? '').length <= mostShown;
+export const isShownWhole = (input: unknown): boolean => visibleJson(input).length <= mostShown;
 
 /** The question for the person at the client, as `elicitation/create`. The model does not read it. */
 export function toElicitation(
   way: 'elicit_url' | 'elicit_form',
   { toolName, pending, link, arguments: args, inClient }: ApprovalQuestion,
 ): { readonly method: 'elicitation/create'; readonly params: Fields } {
-  const why = pending.waitsFor === undefined ? '' : ` ${pending.waitsFor}`;
-  const shown = JSON.stringify(args) ?? '';
+  const why = pending.waitsFor === undefined ? '' : ` ${visibleForeignText(pending.waitsFor)}`;
+  const shown = visibleJson(args);
   const input = shown.length > mostShown ? `${shown.slice(0, mostShown)}…` : shown;
-  const what = `The tool "${toolName}" waits for an approval.${why}\nArguments: ${input}`;
+  const what = `The tool "${visibleForeignText(toolName)}" waits for an approval.${why}\nArguments: ${input}`;
   const id = pending.confirmationId ?? pending.callId;
   if (inClient)
     return {

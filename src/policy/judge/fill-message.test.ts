@@ -29,7 +29,7 @@ test.each<[message: string, input: JsonObject, expected: string]>([
   ['{args.none} stays', { none: null }, '{args.none} stays'],
   ['{} {nonsense} {args} {args.} {args..a}', { '': 1 }, '{} {nonsense} {args} {args.} {args..a}'],
   ['{{args.a}}', { a: 'x' }, '{x}'],
-  ['{args.a}', { a: '{tool.name}' }, '{tool.name}'],
+  ['{args.a}', { a: '{tool.name}' }, '"{tool.name}"'],
   ['{args.__proto__} {args.constructor}', {}, '{args.__proto__} {args.constructor}'],
   ['{output.text} comes later', {}, '{output.text} comes later'],
   ['{host.a} stays', {}, '{host.a} stays'],
@@ -40,7 +40,7 @@ test.each<[message: string, input: JsonObject, expected: string]>([
 
 test('a value is masked if it looks like a secret or its name says it is one', () => {
   const token = `ghp_${'a1B2'.repeat(9)}`;
-  expect(fill('{args.text}', { text: `use ${token}` })).toBe('use [REDACTED]');
+  expect(fill('{args.text}', { text: `use ${token}` })).toBe('"use [REDACTED]"');
   expect(fill('{args.password}', { password: 'hunter2' })).toBe('[REDACTED]');
   expect(fill('{args.db.password}', { db: { password: 'hunter2' } })).toBe('[REDACTED]');
   expect(fill('{args.db}', { db: { password: 'hunter2', host: 'h' } })).toBe(

@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { defineMember } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import { cutText } from '../../base/cut-text.ts';
+import { visibleForeignText, visibleValue } from '../../base/safe-text.ts';
 import type { Selector } from '../language/expression.ts';
 import type { OutputView } from './output-view.ts';
 import { parseSelector } from '../read/parse-selector.ts';
@@ -73,7 +74,10 @@ function fillPart(
       typeof value === 'string' ? cutText(value, mostLookedAt) : value,
       redactor,
     );
-    return cutText(typeof shown === 'string' ? shown : JSON.stringify(shown), mostOfValue);
+    // Cut first, so that the quotes around a value always close.
+    return typeof shown === 'string'
+      ? visibleValue(cutText(shown, mostOfValue - 2))
+      : visibleForeignText(cutText(JSON.stringify(shown), mostOfValue));
   } catch {
     // A host's resolver threw, or returned a value that is not JSON.
     return asWritten;

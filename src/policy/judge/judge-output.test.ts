@@ -229,7 +229,7 @@ test('a warning does not quote a value that a later rule hides', () => {
     ),
     ...redact({ 'output.text': { contains: 'k-1' } }),
   ];
-  expect(judgeResult(rules, 'it is k-1').fired[0]?.message).toBe('Saw it is [REDACTED]');
+  expect(judgeResult(rules, 'it is k-1').fired[0]?.message).toBe('Saw "it is [REDACTED]"');
 });
 
 test('rules for other tools are not asked', () => {

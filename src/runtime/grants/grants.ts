@@ -17,6 +17,7 @@ import { checkKeys } from '../../base/check-keys.ts';
 import type { Engine } from '../state/engine.ts';
 import type { GrantView } from '../host/grant-view.ts';
 import { toGrantViews } from '../host/grant-view.ts';
+import { limits } from '../host/limits.ts';
 import { refuseGranting } from './refuse-granting.ts';
 
 /** A permission in advance. */
@@ -71,11 +72,6 @@ const requestNames = [
 const refNames = ['sessionId', 'grantId', 'by', 'identity', 'reason'] as const;
 const queryNames = ['sessionId', 'active'] as const;
 
-/** Every event carries the whole state. */
-const mostActive = 100;
-const longestWhere = 10_000;
-const longestText = 1_000;
-
 export async function giveGrant(engine: Engine, request: GrantRequest): Promise<GrantView> {
   const { ledger } = engine;
   const grant = readRequest(engine, request);
@@ -88,10 +84,10 @@ export async function giveGrant(engine: Engine, request: GrantRequest): Promise<
     const active = grantsIn(state, grant.sessionId).filter(
       (each) => each.revoked === undefined && !isPast(each, now),
     );
-    if (active.length >= mostActive)
+    if (active.length >= limits.activeGrants)
       refuse(
         'runtime.grants.give',
-        `a session has at most ${mostActive} grants at a time. Revoke some first.`,
+        `a session has at most ${limits.activeGrants} grants at a time. Revoke some first.`,
       );
     const kept = await move(engine, grant.sessionId, version, {
       type: 'grant.given',
@@ -194,7 +190,7 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
   // Turns refuse such ids too, and a store would confuse the session with another.
   if (!sessionId.isWellFormed()) refuse(where, 'sessionId holds half a character (a lone surrogate).');
   if (isDotSegment(sessionId)) refuse(where, 'sessionId may not be "." or "..".');
-  if (typeof toolName !== 'string' || toolName === '' || toolName.length > longestText)
+  if (typeof toolName !== 'string' || toolName === '' || toolName.length > limits.shortReasonChars)
     refuse(where, 'toolName must be the name of a tool, or a glob such as "mail_*".');
   if (until !== undefined && forMs !== undefined) refuse(where, 'give until or forMs, not both.');
   if (until !== undefined && !Number.isSafeInteger(until))
@@ -222,10 +218,10 @@ function readRequest(engine: Engine, request: GrantRequest): Grant {
 /** Conditions are stored in plain text, so they must not contain a value that is hidden elsewhere. */
 function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject {
   const read = toJson(given, { refuseUnsafeIntegers: true });
-  if (!read.ok || !isJsonObject(read.value) || JSON.stringify(read.value).length > longestWhere)
+  if (!read.ok || !isJsonObject(read.value) || JSON.stringify(read.value).length > limits.grantWhereChars)
     return refuse(
       'runtime.grants.give',
-      `where must be an object of at most ${longestWhere} characters of JSON, e.g. { "args.cents": { "lte": 500 } }.`,
+      `where must be an object of at most ${limits.grantWhereChars} characters of JSON, e.g. { "args.cents": { "lte": 500 } }.`,
     );
   const reading = parseArgumentConstraint(read.value);
   if (!reading.ok) return refuse('runtime.grants.give', reading.problems.join('\n'));
@@ -245,15 +241,15 @@ function readWhere(engine: Engine, toolName: string, given: unknown): JsonObject
 }
 
 function readName({ redactor }: Engine, where: string, by: unknown): string {
-  if (typeof by !== 'string' || by.trim() === '' || by.length > longestText)
+  if (typeof by !== 'string' || by.trim() === '' || by.length > limits.shortReasonChars)
     return refuse(where, 'a grant needs a name: by must be who gives it or takes it back.');
   return redactor.text(by);
 }
 
 function readReason({ redactor }: Engine, where: string, reason: unknown): string | undefined {
   if (reason === undefined) return undefined;
-  if (typeof reason !== 'string' || reason.length > longestText)
-    return refuse(where, `reason must be a text of at most ${longestText} characters.`);
+  if (typeof reason !== 'string' || reason.length > limits.shortReasonChars)
+    return refuse(where, `reason must be a text of at most ${limits.shortReasonChars} characters.`);
   return redactor.text(reason);
 }
 

@@ -1,6 +1,7 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { Identity } from '../../call/event.ts';
 import type { Engine } from '../state/engine.ts';
+import { whyRoleForbids } from '../host/rights.ts';
 import type { GrantView } from '../host/grant-view.ts';
 
 /**
@@ -21,6 +22,8 @@ export async function refuseGranting(
       { by: actor, grantId: grant.grantId },
     );
   };
+  const role = identity && whyRoleForbids(identity, 'approver');
+  if (role !== undefined) forbid(role);
   if (mayGrant === undefined) {
     if (mayDecide === undefined || action === 'revoke') return;
     forbid('the runtime says with mayDecide who may decide, and not with mayGrant who may do so beforehand');

@@ -9,12 +9,13 @@ import type { DecidedBy, DirectIdentity } from '../../call/event.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
 import { evolve } from '../../call/evolve.ts';
 import type { SessionBounds } from '../../call/session-bounds.ts';
-import { hasPolicy } from '../../call/quorum.ts';
+import { hasPolicy, withoutFallen } from '../../call/quorum.ts';
 import { completes } from '../../call/why-not-approver.ts';
 import type { AppendResult, Entry, Move, StoredCall } from '../../ledger/journal.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { Acting } from '../host/acting.ts';
 import { approverOf } from '../host/approver.ts';
+import { findFallen } from './standing.ts';
 import { grantOf } from '../grants/draft-grant.ts';
 import type { Engine } from '../state/engine.ts';
 import { isExpired } from '../settle/expiry.ts';
@@ -99,7 +100,7 @@ export async function keepDecision(
   const edited = decision.decision === 'edit' ? await readEdit(engine, call, decision.arguments) : undefined;
   const at = engine.ledger.now();
   const session = readBounds(decision, at);
-  const said = {
+  const given = {
     confirmationId: confirmation.confirmationId,
     by,
     reason: decision.reason === undefined ? undefined : clean(decision.reason),
@@ -116,7 +117,13 @@ export async function keepDecision(
     }),
     ...(session !== undefined && { session }),
   };
-  const command: Command = endsQuestion(confirmation, decision.decision, said, at)
+  // A quorum is complete only if every vote of it still has its right.
+  const fallen = endsQuestion(confirmation, decision.decision, given, at)
+    ? await findFallen(engine, call, confirmation, decision.decision === 'deny' ? 'denial' : 'approval')
+    : [];
+  const counted = withoutFallen(confirmation, fallen);
+  const said = fallen.length === 0 ? given : { ...given, fallen };
+  const command: Command = endsQuestion(counted, decision.decision, said, at)
     ? {
         ...said,
         type: 'answer',

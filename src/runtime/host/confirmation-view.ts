@@ -3,7 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Call, ConfirmationStatus } from '../../call/call.ts';
 import type { ArgumentComparison, Ask, ConfirmationDecision, DecidedBy, Preview } from '../../call/event.ts';
 import type { MissingSeat } from '../../call/quorum.ts';
-import type { Vote } from '../../call/vote.ts';
+import type { FallenVote, Vote } from '../../call/vote.ts';
 import { missingOf } from '../../call/quorum.ts';
 import type { CallView } from './call-view.ts';
 import { viewCall } from './call-view.ts';
@@ -32,6 +32,8 @@ export type ConfirmationView = CallView & {
   readonly decidedAt: number | undefined;
   /** What each person has said, if a rule needs several. */
   readonly votes: readonly Vote[];
+  /** Votes that are void, because their rights ended before the quorum was complete. */
+  readonly fallen: readonly FallenVote[];
   /** What is still missing until the call may run. Empty once it is decided. */
   readonly missing: readonly MissingSeat[];
 };
@@ -81,6 +83,7 @@ export function toConfirmationView(call: Call): ConfirmationView | undefined {
     reason: confirmation.reason,
     decidedAt: confirmation.decidedAt,
     votes: confirmation.votes,
+    fallen: confirmation.fallen,
     missing: confirmation.status === 'pending' ? missingOf(confirmation, confirmation.votes) : [],
   };
 }

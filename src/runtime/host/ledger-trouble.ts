@@ -133,6 +133,19 @@ export function reportTrouble(ledger: Ledger, time?: CommitTime, gate?: AppendGa
       release: reporting((name, holder) => cursors.release(name, holder)),
       drop: reporting((name) => cursors.drop(name)),
     },
+    // Not copied: only an open ledger says whether it has documents.
+    get documents() {
+      const { documents } = ledger;
+      return (
+        documents && {
+          read: reporting((name: string, knownVersion?: number) => documents.read(name, knownVersion)),
+          replace: reporting((name: string, version: number, text: string) =>
+            documents.replace(name, version, text),
+          ),
+        }
+      );
+    },
+    ...(ledger.ownFiles !== undefined && { ownFiles: ledger.ownFiles }),
     integrity: {
       readHeads: reporting((sessionId) => integrity.readHeads(sessionId)),
       findHeads: reporting((query) => integrity.findHeads(query)),

@@ -11,6 +11,7 @@ import { approverOf } from './approver.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
 import { askerAmong, dutiesAreSeparate } from './separate-duties.ts';
+import { whyRoleForbids } from './rights.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
 
 /**
@@ -85,12 +86,14 @@ export async function whyNotAllowed(
   acting: Acting,
   decision: ConfirmationDecision | 'resolve',
 ): Promise<string | undefined> {
-  if (mayDecide === undefined) return undefined;
   for (const { by, identity, isMaker } of rightsUsed(acting)) {
+    const why = whyRoleForbids(identity, decision === 'resolve' ? 'operator or approver' : 'approver');
+    if (why !== undefined) return isMaker ? `${by}, who made the link, may not: ${why}` : why;
+    if (mayDecide === undefined) continue;
     const allowed: unknown = await mayDecide(by, view, decision, identity);
     if (allowed === true) continue;
-    const why = typeof allowed === 'string' && allowed !== '' ? allowed : 'the host does not let them decide';
-    return isMaker ? `${by}, who made the link, may not: ${why}` : why;
+    const not = typeof allowed === 'string' && allowed !== '' ? allowed : 'the host does not let them decide';
+    return isMaker ? `${by}, who made the link, may not: ${not}` : not;
   }
   return undefined;
 }

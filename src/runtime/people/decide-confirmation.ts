@@ -32,6 +32,7 @@ import type { Decided, PersonDecision } from '../hold/keep-decision.ts';
 import { keepDecision } from '../hold/keep-decision.ts';
 import { whyForbidden } from '../host/may-decide.ts';
 import { recoverCall } from '../recovery/recover-call.ts';
+import { checkName, checkText, limits } from '../host/limits.ts';
 import { refuseGranting } from '../grants/refuse-granting.ts';
 import { draftGrant } from '../grants/draft-grant.ts';
 
@@ -48,9 +49,6 @@ const decisionNames = [
   'notReadToEnd',
   'forSession',
 ] as const;
-
-const dayMs = 86_400_000;
-const mostUses = 1_000;
 
 export async function decideConfirmation(
   state: RuntimeState,
@@ -254,17 +252,17 @@ const isCount = (value: unknown, most: number): boolean =>
   Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= most;
 
 function checkDecision(decision: PersonDecision): void {
+  const where = 'runtime.confirmations.decide';
   const refuse = (problem: string): never => {
-    throw new QuittanceError('config.invalid', `runtime.confirmations.decide: ${problem}`);
+    throw new QuittanceError('config.invalid', `${where}: ${problem}`);
   };
   if (typeof decision !== 'object' || decision === null)
     refuse('a decision is an object, e.g. { decision: "approve", by: "ada", inputDigest }.');
-  checkKeys('runtime.confirmations.decide', decision, decisionNames);
+  checkKeys(where, decision, decisionNames);
   if (!['approve', 'deny', 'edit', 'respond'].includes(decision.decision))
     refuse('decision must be approve, deny, edit or respond.');
-  if (typeof decision.by !== 'string' || decision.by.trim() === '')
-    refuse('a decision needs a name: by must be who decides.');
-  if (decision.reason !== undefined && typeof decision.reason !== 'string') refuse('reason must be a text.');
+  checkName(where, decision.by);
+  checkText(where, 'reason', decision.reason, limits.reasonChars);
   if (decision.receivedAt !== undefined && !Number.isFinite(decision.receivedAt))
     refuse('receivedAt must be a number: milliseconds since 1970.');
   if (decision.notReadToEnd !== undefined && typeof decision.notReadToEnd !== 'boolean')
@@ -272,13 +270,18 @@ function checkDecision(decision: PersonDecision): void {
   const { forSession } = decision;
   if (forSession !== undefined) {
     if (decision.decision !== 'approve') refuse('forSession comes with an approval only.');
-    if (typeof forSession !== 'object' || forSession === null || !isCount(forSession.forMs, dayMs))
+    if (
+      typeof forSession !== 'object' ||
+      forSession === null ||
+      !isCount(forSession.forMs, limits.forSession.longestMs)
+    )
       refuse('forSession.forMs must be a whole number of milliseconds, from 1 to a day.');
-    if (!isCount(forSession.uses, mostUses))
-      refuse(`forSession.uses must be a whole number from 1 to ${mostUses}.`);
+    if (!isCount(forSession.uses, limits.forSession.uses))
+      refuse(`forSession.uses must be a whole number from 1 to ${limits.forSession.uses}.`);
   }
   if (decision.decision === 'edit' && !isJsonObject(decision.arguments))
     refuse('an edit needs arguments: the object to run with instead.');
   if (decision.decision === 'respond' && (typeof decision.response !== 'string' || decision.response === ''))
     refuse('a response needs a text for the model: response.');
+  if (decision.decision === 'respond') checkText(where, 'response', decision.response, limits.responseChars);
 }

@@ -8,6 +8,7 @@
  *    limited.
  * 3. A typed name gives no permission. It is stored and marked as self-asserted.
  */
+import { limits } from '../host/limits.ts';
 import { timeText } from '../../base/clock.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Awaitable } from '../../base/json.ts';
@@ -67,7 +68,6 @@ export type LinkUse = {
 
 const optionNames = ['by', 'byIdentity', 'madeBy', 'identity', 'decisions', 'expiresInMs'] as const;
 const useNames = ['decision', 'by', 'identity', 'reason', 'stands', 'receivedAt'] as const;
-const longestName = 1_000;
 
 /** A token for the question in its current state: its input and its preview. */
 export async function makeDecisionToken(
@@ -304,7 +304,10 @@ function checkTokenUse(use: LinkUse): void {
 }
 
 function checkName(where: string, name: unknown, option = 'by'): void {
-  if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > longestName))
+  if (
+    name !== undefined &&
+    (typeof name !== 'string' || name.trim() === '' || name.length > limits.nameChars)
+  )
     refuse(where, `${option} must be a name.`);
 }
 

@@ -13,6 +13,8 @@ import { isSameName, namesOf } from '../../call/same-identity.ts';
 import { delegationsSubject } from '../../ledger/last-state.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { readIdentity } from '../host/acting.ts';
+import { limits } from '../host/limits.ts';
+import { mayRevokeDelegation, whyRoleForbids } from '../host/rights.ts';
 import type { Engine } from '../state/engine.ts';
 
 /** A delegation as listed. */
@@ -40,17 +42,14 @@ export type DelegationRef = {
 
 const requestNames = ['by', 'identity', 'to', 'until', 'reason'] as const;
 const refNames = ['delegationId', 'by', 'identity', 'reason'] as const;
-const longestMs = 90 * 86_400_000;
-const longestText = 1_000;
-const mostActive = 500;
 
 export async function giveDelegation(engine: Engine, request: DelegationRequest): Promise<DelegationView> {
   const given = readRequest(engine, request);
   for (;;) {
     const { state, version } = await readDelegations(engine);
     const now = engine.ledger.now();
-    if (delegationsIn(state).filter((each) => isActive(each, now)).length >= mostActive)
-      refuse(`a ledger has at most ${mostActive} delegations at a time. Revoke some first.`);
+    if (delegationsIn(state).filter((each) => isActive(each, now)).length >= limits.delegation.active)
+      refuse(`a ledger has at most ${limits.delegation.active} delegations at a time. Revoke some first.`);
     const kept = await move(engine, version, {
       type: 'delegation.given',
       at: now,
@@ -88,6 +87,12 @@ export async function revokeDelegation(engine: Engine, ref: DelegationRef): Prom
         'delegation.unknown',
         `There is no delegation ${JSON.stringify(String(ref.delegationId).slice(0, 100))} in this ledger. runtime.delegations.list() lists the existing ones.`,
         { delegationId: String(ref.delegationId) },
+      );
+    if (!mayRevokeDelegation(found, identity))
+      throw new QuittanceError(
+        'confirmation.forbidden',
+        `${by} may not revoke the delegation of ${found.by}: it is neither theirs nor to them, or who they are is not verified. The delegator, the delegate or an admin may.`,
+        { by },
       );
     const now = engine.ledger.now();
     if (found.revoked !== undefined) return toView(found, now);
@@ -144,11 +149,16 @@ function readRequest(engine: Engine, request: DelegationRequest): Omit<Delegatio
   const identity = readIdentity(where, request.identity, engine.redactor);
   if (!isVerified(identity))
     refuse('only a verified person can delegate: identity must be a token, a provider or an OS user.');
+  const why = whyRoleForbids(identity, 'approver');
+  if (why !== undefined)
+    throw new QuittanceError('confirmation.forbidden', `${request.by} may not delegate: ${why}.`, {
+      by: request.by,
+    });
   const to = readText(engine, 'to', request.to);
   if ([request.by, ...namesOf(identity)].some((name) => isSameName(name, to)))
     refuse('to must be another person.');
   const { until } = request;
-  if (!Number.isSafeInteger(until) || until <= now || until > now + longestMs)
+  if (!Number.isSafeInteger(until) || until <= now || until > now + limits.delegation.longestMs)
     refuse('until must be a time in milliseconds since 1970, later than now and within 90 days.');
   return {
     delegationId: engine.ids.secret('dlg'),
@@ -162,8 +172,8 @@ function readRequest(engine: Engine, request: DelegationRequest): Omit<Delegatio
 }
 
 function readText({ redactor }: Engine, name: string, value: unknown): string {
-  if (typeof value !== 'string' || value.trim() === '' || value.length > longestText)
-    return refuse(`${name} must be a text of 1 to ${longestText} characters.`);
+  if (typeof value !== 'string' || value.trim() === '' || value.length > limits.shortReasonChars)
+    return refuse(`${name} must be a text of 1 to ${limits.shortReasonChars} characters.`);
   return redactor.text(value);
 }
 

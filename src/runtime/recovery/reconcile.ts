@@ -7,6 +7,7 @@
  * 3. The same append applies its consequences: evidence for workflows if the effect happened; release of the
  *    twin guard and the key if it did not, or if a rerun does no harm.
  */
+import { checkText, limits } from '../host/limits.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { formatPath, toJson } from '../../base/json.ts';
 import type { JsonValue } from '../../base/json.ts';
@@ -225,7 +226,7 @@ function checkFound(found: FoundOut): void {
     throw invalid('A resolution needs the name of the person who found out: by.');
   if (!['succeeded', 'failed', 'safe_to_retry'].includes(found.resolution))
     throw invalid('resolution must be succeeded, failed or safe_to_retry.');
-  if (found.reason !== undefined && typeof found.reason !== 'string') throw invalid('reason must be a text.');
+  checkText('runtime.reconcile', 'reason', found.reason, limits.reasonChars);
   if (found.result !== undefined) jsonOf(found.result);
 }
 

@@ -7,6 +7,7 @@ import type { Artifacts } from '../../ledger/artifacts.ts';
 import { countCalls, countDenials } from '../../ledger/call-count.ts';
 import { tallyCalls } from '../../ledger/call-tally.ts';
 import type { Claims } from '../../ledger/claims.ts';
+import type { Documents } from '../../ledger/documents.ts';
 import type { Cursors } from '../../ledger/cursors.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { OpenCall, OpenCallQuery, Queries } from '../../ledger/queries.ts';
@@ -49,11 +50,24 @@ export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
     cursors: createCursors(store),
     integrity: createMemoryIntegrity(store),
     retention: createMemoryRetention(store, ids, now),
+    documents: createDocuments(),
     sealKey: options.sealKey ?? randomBytes(32),
     now,
     close() {
       store.isClosed = true;
       return Promise.resolve();
+    },
+  };
+}
+
+function createDocuments(): Documents {
+  const stored = new Map<string, { readonly version: number; readonly text: string }>();
+  return {
+    read: (name) => stored.get(name) ?? { version: 0, text: undefined },
+    replace(name, version, text) {
+      if ((stored.get(name)?.version ?? 0) !== version) return false;
+      stored.set(name, { version: version + 1, text });
+      return true;
     },
   };
 }

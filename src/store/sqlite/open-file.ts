@@ -1,16 +1,19 @@
 /** Opens a ledger file and checks that it is one, or throws an error that says what to do. */
+import { existsSync, readdirSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
-import { isMissing, openDatabase } from './database.ts';
+import { isMissing, openDatabase, prepareValue } from './database.ts';
 import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
 export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
+  if (!readOnly) refuseLostFile(path);
   // The last process to close the file merges its log into it, and locks it meanwhile.
   const database = await whenFree(() => openFile(path, readOnly));
   try {
     await whenFree(() => (readOnly ? lookAtSchema(database, path) : prepareSchema(database, path)));
+    if (!readOnly) refuseLostArtifacts(database, path);
     return database;
   } catch (error) {
     database.close();
@@ -31,4 +34,48 @@ function openFile(path: string, readOnly: boolean): Database {
       error,
     );
   }
+}
+
+/**
+ * A missing file with side data next to it is a lost ledger, not a new one: a new one would drop results that were spilled, and
+ * run effects again. The key alone is no data. The main file is created before the rest, so it is looked for last.
+ */
+function refuseLostFile(path: string): void {
+  const found = [
+    { what: 'spilled results', folder: `${path}.spill` },
+    { what: 'artifacts', folder: `${path}.artifacts` },
+    { what: 'files of its processes', folder: `${path}.owners` },
+  ].filter(({ folder }) => holdsFiles(folder));
+  if (found.length === 0 || existsSync(path)) return;
+  const folders = found.map(({ folder }) => `'${folder.replaceAll("'", "'\\''")}'`).join(' ');
+  const lost = `'${`${path}.lost`.replaceAll("'", "'\\''")}'`;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} is missing, but ${found.map(({ what }) => what).join(' and ')} of a ledger are next to it. ` +
+      'Nothing was created, because a new ledger would not know what already ran. Put the file back: quittance restore ' +
+      `FOLDER ${path}. To start a new ledger on purpose: mkdir ${lost} && mv ${folders} ${lost}`,
+    { path },
+  );
+}
+
+function holdsFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/** A main file that was restored alone names artifacts that no model or person could read. A reader may open it to look. */
+function refuseLostArtifacts(database: Database, path: string): void {
+  const folder = `${path}.artifacts`;
+  if (prepareValue<number>(database, 'SELECT EXISTS (SELECT 1 FROM artifacts)').get() !== 1) return;
+  if (holdsFiles(folder)) return;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} has artifacts, but ${folder} is missing or empty: the main file was restored without it. ` +
+      'Restore the folder next to the file, or restore a whole backup: quittance restore ' +
+      `FOLDER ${path}. To go on without the artifacts: mkdir -p '${folder.replaceAll("'", "'\\''")}/lost'`,
+    { path },
+  );
 }

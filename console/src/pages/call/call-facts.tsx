@@ -129,10 +129,10 @@ function traceOf(traceparent: string | undefined, url: string | undefined): Reac
 /** The people whose approvals count so far, if a rule needs several. */
 function describeApprovals({ confirmation }: CallDetail['call']): string {
   if (confirmation === undefined || !hasPolicy(confirmation.asks)) return '';
-  return confirmation.votes
-    .filter(isApproval)
-    .map(({ by }) => describeDecider(by))
-    .join('; ');
+  return [
+    ...confirmation.votes.filter(isApproval).map(({ by }) => describeDecider(by)),
+    ...confirmation.fallen.map(({ by, why }) => `${describeDecider(by)}, void: ${why}`),
+  ].join('; ');
 }
 
 const Id = ({ text, label }: { readonly text: string; readonly label: string }): ReactNode => (

@@ -190,6 +190,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     response: body('response', { erased: { value: ERASED, of: 'respond', by: 'decision' } }),
     receivedAt: text('received_at'),
     session: text('session_bounds', { optional }),
+    fallen: text('fallen', { optional }),
   },
   'confirmation.voted': {
     confirmationId: text('confirmation_id'),
@@ -205,6 +206,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     editedAccepted: body('edited_accepted'),
     editedArtifacts: text('edited_artifacts', { absent: none, items: artifactFields }),
     session: text('session_bounds', { optional }),
+    fallen: text('fallen', { optional }),
   },
   'confirmation.reminded': {
     confirmationId: text('confirmation_id'),

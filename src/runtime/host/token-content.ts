@@ -5,13 +5,13 @@
  * 2. Functions that change the content return a new one. Undefined means that nothing changes.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { QuittanceError } from '../base/error.ts';
-import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject, readJsonText } from '../base/json.ts';
-import { isSameName } from '../call/same-identity.ts';
-import { isRole } from './actor.ts';
+import { QuittanceError } from '../../base/error.ts';
+import type { Awaitable, JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject, readJsonText } from '../../base/json.ts';
+import { isSameName } from '../../call/same-identity.ts';
+import type { Role } from './rights.ts';
+import { isRole } from './rights.ts';
 import type { ContentFormat } from './stored-content.ts';
-import type { Role } from './api/role.ts';
 import type { TokenPrincipals } from './token-principals.ts';
 import { readTokenPrincipals } from './token-principals.ts';
 import { nameSeparator } from './name-separator.ts';

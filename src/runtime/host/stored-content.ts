@@ -5,7 +5,7 @@
  * 1. A change is atomic: no process loses the change of another.
  * 2. A stored change is seen by every process after its next `refresh`.
  */
-import type { Awaitable } from '../base/json.ts';
+import type { Awaitable } from '../../base/json.ts';
 
 export interface StoredContent<Content> {
   /** Throws if other users of the machine could change the content. */

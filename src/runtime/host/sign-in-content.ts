@@ -8,8 +8,20 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
-import type { ContentFormat } from '../stored-content.ts';
-import type { Person } from './person.ts';
+import type { ContentFormat } from './stored-content.ts';
+import type { Role } from './rights.ts';
+import { isRole } from './rights.ts';
+
+/** A person as the identity provider describes them. */
+export type Person = {
+  readonly issuer: string;
+  readonly subject: string;
+  /** For display only. */
+  readonly name: string;
+  /** E-mail address and user name, to recognise the requester of a call. They give no right. */
+  readonly aliases: readonly string[];
+  readonly groups: readonly string[];
+};
 
 /** A stored sign-in. */
 export type KeptSignIn = {
@@ -40,7 +52,12 @@ export type SignInKind = 'browser' | 'command line';
 export type ReplacedSecret = { readonly hash: string; readonly retiredAt: number | undefined };
 
 /** A person whom the provider confirmed. It outlives sign-ins, because decision links depend on it. */
-export type KnownPerson = { readonly person: Person; readonly verifiedAt: number };
+export type KnownPerson = {
+  readonly person: Person;
+  readonly verifiedAt: number;
+  /** The role that the server gave them then. Undefined: none, or written by an older version. */
+  readonly role?: Role;
+};
 
 /** A command line that waits for a person to sign in. */
 export type DeviceRequest = {
@@ -153,9 +170,10 @@ function toSignIn(row: JsonObject): KeptSignIn | undefined {
   };
 }
 
-function toKnownPerson({ person: given, verifiedAt }: JsonObject): KnownPerson | undefined {
+function toKnownPerson({ person: given, verifiedAt, role }: JsonObject): KnownPerson | undefined {
   const person = toPerson(given);
-  return person !== undefined && isTime(verifiedAt) ? { person, verifiedAt } : undefined;
+  if (person === undefined || !isTime(verifiedAt)) return undefined;
+  return { person, verifiedAt, ...(isRole(role) && { role }) };
 }
 
 function toDevice(row: JsonObject): DeviceRequest | undefined {

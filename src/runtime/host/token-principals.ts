@@ -1,11 +1,10 @@
 /**
  * The principals that a token may name. Without a list, it may name any. With a list, it must name one that is listed.
  */
-import { canonicalJson } from '../base/canonical.ts';
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
-import type { Principal } from '../tool/tool-context.ts';
-import { HttpRefusal } from './problem.ts';
+import { canonicalJson } from '../../base/canonical.ts';
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { Principal } from '../../tool/tool-context.ts';
 
 /** The values that each field of a principal may have. `*` stands for any. A field that is not listed may not be given. */
 export type TokenPrincipals = {
@@ -33,35 +32,34 @@ export function readTokenPrincipals(value: unknown): TokenPrincipals | undefined
   return value as unknown as TokenPrincipals;
 }
 
-/** Throws unless the token may name the principal. */
-export function refusePrincipal(
-  tokenName: string,
+/** Why the holder of these principals may not speak for this one. Undefined: they may. */
+export function whyNotPrincipal(
   listed: TokenPrincipals | undefined,
   principal: Principal | undefined,
-): void {
-  if (listed === undefined) return;
-  const refuse = (problem: string): never => {
-    throw new HttpRefusal(
-      'http.forbidden',
-      `The token ${JSON.stringify(tokenName)} may speak only for the principals it lists: ${problem}. It lists ${describe(listed)}.`,
-    );
-  };
+): string | undefined {
+  if (listed === undefined) return undefined;
+  const problem = findProblem(listed, principal);
+  return problem && `${problem}. It lists ${describe(listed)}`;
+}
+
+function findProblem(listed: TokenPrincipals, principal: Principal | undefined): string | undefined {
   const given = Object.entries((principal ?? {}) as JsonObject).filter(([, value]) => value !== undefined);
-  if (given.length === 0) refuse('the call names no principal');
+  if (given.length === 0) return 'the call names no principal';
   for (const [name, value] of given) {
     if (name === 'claims') {
-      if (!isJsonObject(value)) return refuse('claims is not an object');
+      if (!isJsonObject(value)) return 'claims is not an object';
       for (const [claim, said] of Object.entries(value)) {
         const known = listed.claims && Object.hasOwn(listed.claims, claim) ? listed.claims[claim] : undefined;
         if (!isListed(known, said))
-          refuse(`the claim ${JSON.stringify(claim)} has a value that is not listed`);
+          return `the claim ${JSON.stringify(claim)} has a value that is not listed`;
       }
     } else {
       const field = textFields.find((each) => each === name);
       const known = field === undefined ? undefined : listed[field];
-      if (!isListed(known, value)) refuse(`${name} ${JSON.stringify(value)?.slice(0, 100)} is not listed`);
+      if (!isListed(known, value)) return `${name} ${JSON.stringify(value)?.slice(0, 100)} is not listed`;
     }
   }
+  return undefined;
 }
 
 /** A list is allowed if each of its values is. */
