@@ -7,6 +7,7 @@
  * A call that names a `read_only` file is denied unless it only reads. A call that names a folder above a `read_only`
  * file is denied if it removes, moves or overwrites the folder.
  */
+import { foldName } from '../../base/fold-name.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolMode } from '../../tool/mode.ts';
@@ -51,10 +52,6 @@ const mostBases = 16;
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
 const isPlainText = /^[\x00-\x7f]*$/;
 
-/** ASCII without capitals: folding changes nothing in it. */
-// oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
-const smallLetters = /^[\x00-@[-\x7f]*$/;
-
 /** Locates the own files once. After that, a call is judged by the paths it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
   const placed = files.map((file) => locateOwnFile(file, world.realPath));
@@ -63,7 +60,7 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   const holdsOwnName = (text: string): boolean => {
     // Most texts are short. Normalizing may make another one longer.
     if (text.length < shortest && isPlainText.test(text)) return false;
-    const folded = smallLetters.test(text) ? text : text.normalize('NFKC').toLowerCase();
+    const folded = foldName(text);
     for (const start of starts) if (folded.includes(start)) return true;
     return false;
   };
