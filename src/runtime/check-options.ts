@@ -150,6 +150,8 @@ function readOutOfReach(
   const names = new Set(tools.map(({ name }) => name));
   const unknown = outOfReach.find((name: unknown) => typeof name !== 'string' || !names.has(name)) as unknown;
   if (unknown !== undefined)
-    refuse(`createRuntime: ownFiles.outOfReach names ${JSON.stringify(unknown)}, which is not a tool of this runtime.`);
+    refuse(
+      `createRuntime: ownFiles.outOfReach names ${JSON.stringify(unknown)}, which is not a tool of this runtime.`,
+    );
   return new Set(outOfReach as readonly string[]);
 }

@@ -18,7 +18,9 @@ describe('the name of a tool', () => {
 
   test('counts in every spelling of a shell word', () => {
     const spelled = [
-      ...names('ｂａｓｈ ｒｕｎ bàsh 𝒃𝒂𝒔𝒉 ⓑⓐⓢⓗ scrıpt_runner b_a_s_h ba_sh com_mand bAsH c0mmand b4sh sh3ll runcommand'),
+      ...names(
+        'ｂａｓｈ ｒｕｎ bàsh 𝒃𝒂𝒔𝒉 ⓑⓐⓢⓗ scrıpt_runner b_a_s_h ba_sh com_mand bAsH c0mmand b4sh sh3ll runcommand',
+      ),
       ...names('shellexec execcmd bashtool'),
       'ba\u200bsh',
       'term\u00adinal',
@@ -69,9 +71,23 @@ describe('the schema of a tool', () => {
   test.each<[what: string, shape: z.ZodRawShape]>([
     ['a command', { command: text }],
     ['a list of words', { command: z.array(text) }],
-    ['a text or a list', { cmd: z.union([text, z.array(text)]).nullable().optional() }],
-    ['a command inside a list of objects', { options: z.object({ inner: z.array(z.object({ cmd: text })) }) }],
-    ['a command in one branch of a union', { job: z.union([z.object({ cmd: text }), z.object({ n: z.int() })]) }],
+    [
+      'a text or a list',
+      {
+        cmd: z
+          .union([text, z.array(text)])
+          .nullable()
+          .optional(),
+      },
+    ],
+    [
+      'a command inside a list of objects',
+      { options: z.object({ inner: z.array(z.object({ cmd: text })) }) },
+    ],
+    [
+      'a command in one branch of a union',
+      { job: z.union([z.object({ cmd: text }), z.object({ n: z.int() })]) },
+    ],
     ['a command in a map', { map: z.record(text, z.object({ cmd: text })) }],
     ['a command among the keys of a map', { map: z.record(z.enum(['cmd', 'cwd']), text) }],
     ['a step', { steps: z.array(z.object({ run: text })) }],

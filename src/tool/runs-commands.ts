@@ -57,7 +57,8 @@ const ordinaryTopics = words(
 
 /** Why a tool counts, for a message. Undefined if it does not. */
 export function whyRunsCommands(tool: AnyTool): string | undefined {
-  if (tool.mode === 'local' || (tool.undo !== undefined && tool.undoMode === 'local')) return 'its mode is local';
+  if (tool.mode === 'local' || (tool.undo !== undefined && tool.undoMode === 'local'))
+    return 'its mode is local';
   if ((tool.resources?.commands?.length ?? 0) > 0) return 'it declares a command argument';
   const name = readShellName(tool.name);
   if (name === 'unclear') return 'its name has letters of several scripts or look-alike letters';
@@ -95,8 +96,10 @@ function areShellWords(all: readonly string[]): boolean {
     all.some(
       (word, index) =>
         runObjects.has(word) &&
-        (runVerbs.has(all[index - 1] ?? '') || /^(?:runner|executor|execution)$/.test(all[index + 1] ?? '')) &&
-        (index === all.length - 1 || all.slice(index + 1).every((next) => runVerbs.has(next) || companions.has(next))),
+        (runVerbs.has(all[index - 1] ?? '') ||
+          /^(?:runner|executor|execution)$/.test(all[index + 1] ?? '')) &&
+        (index === all.length - 1 ||
+          all.slice(index + 1).every((next) => runVerbs.has(next) || companions.has(next))),
     ) ||
     (runVerbs.has(first) && /^(?:commands?|scripts?|code|notebook|cell)$/.test(all.at(-1) ?? ''))
   );
@@ -135,12 +138,14 @@ function findCommandArgument(schema: JsonValue | undefined, toolName: string): s
     // Arguments that are only named, not described.
     const { required, propertyNames, properties } = at;
     const allowed = isJsonObject(propertyNames) ? [propertyNames['enum'], propertyNames['const']] : [];
-    const named = [required, ...allowed].flat().find(
-      (key) =>
-        typeof key === 'string' &&
-        !(isJsonObject(properties) && Object.hasOwn(properties, key)) &&
-        takesCommand(key, undefined),
-    );
+    const named = [required, ...allowed]
+      .flat()
+      .find(
+        (key) =>
+          typeof key === 'string' &&
+          !(isJsonObject(properties) && Object.hasOwn(properties, key)) &&
+          takesCommand(key, undefined),
+      );
     if (typeof named === 'string') return named;
     for (const [keyword, value] of Object.entries(at)) {
       if (/^(?:enum|const|default|examples)$/.test(keyword)) continue;
@@ -172,7 +177,8 @@ function isClosed(schema: JsonValue | undefined, root: JsonValue | undefined, de
     return !values.some((value: JsonValue) => typeof value === 'string' && shells.has(value.toLowerCase()));
   if ('const' in schema) return true;
   const types = [type].flat().filter((each) => each !== undefined);
-  if (types.length > 0 && types.every((each) => /^(?:boolean|number|integer|null)$/.test(String(each)))) return true;
+  if (types.length > 0 && types.every((each) => /^(?:boolean|number|integer|null)$/.test(String(each))))
+    return true;
   const branches = Array.isArray(anyOf) ? anyOf : oneOf;
   if (Array.isArray(branches)) return branches.every((each: JsonValue) => isClosed(each, root, depth + 1));
   if (typeof reference === 'string') return isClosed(resolve(root, reference), root, depth + 1);

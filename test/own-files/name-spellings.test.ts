@@ -14,9 +14,16 @@ const spellings = (name: string): readonly string[] => [
   ...new Set([
     ...['NFC', 'NFD', 'NFKC', 'NFKD'].map((form) => name.normalize(form)),
     ...[name.toUpperCase(), name.toLowerCase(), fullWidth(name)],
-    ...['\u200b', '\u00ad', '\ufe0f', '\u2060', '\u034f', '\u{e0061}'].map((letter) => name[0] + letter + name.slice(1)),
+    ...['\u200b', '\u00ad', '\ufe0f', '\u2060', '\u034f', '\u{e0061}'].map(
+      (letter) => name[0] + letter + name.slice(1),
+    ),
     ...[name.replace('s', 'ſ'), name.replace('k', '\u212a'), name.replace('ß', 'ss'), name.replace('ß', 'ẞ')],
-    ...[name.replace('ﬁ', 'fi'), name.replace('.', '\u2024'), name.replaceAll('Σ', 'ς'), name.replaceAll('e', '𝐞')],
+    ...[
+      name.replace('ﬁ', 'fi'),
+      name.replace('.', '\u2024'),
+      name.replaceAll('Σ', 'ς'),
+      name.replaceAll('e', '𝐞'),
+    ],
     ...[`${name}.`, `${name} `, `${name}\u200d`],
   ]),
 ];
@@ -50,7 +57,14 @@ test.each(names)('an excluded folder %s is excluded in every spelling', async (n
   const contracts = rule(root, root, join(root, name));
   const allowed: string[] = [];
   for (const each of spellings(name))
-    for (const path of [`${root}/${each}/key`, `${each}/key`, `x/../${each}/key`, each, `${each}∕key`, `${each}/k*`])
+    for (const path of [
+      `${root}/${each}/key`,
+      `${each}/key`,
+      `x/../${each}/key`,
+      each,
+      `${each}∕key`,
+      `${each}/k*`,
+    ])
       if ((await contracts.evaluate({ toolName: 'read_file', input: { path } })).decision !== 'block')
         allowed.push(path);
   expect(allowed).toEqual([]);
@@ -63,8 +77,8 @@ test.each(names)('an allowed folder %s is allowed only as the rule spells it', a
   const allowed: string[] = [];
   for (const each of spellings(name))
     if (
-      (await contracts.evaluate({ toolName: 'read_file', input: { path: `${root}/${each}/key` } })).decision ===
-      'allow'
+      (await contracts.evaluate({ toolName: 'read_file', input: { path: `${root}/${each}/key` } }))
+        .decision === 'allow'
     )
       allowed.push(each);
   expect(allowed.filter((each) => each !== name)).toEqual([]);
@@ -76,7 +90,12 @@ test('a folder with the ledger is protected in every spelling', async () => {
   for (const name of ['straße', 'Ledger', 'café']) {
     mkdirSync(join(root, name));
     const ledger = await openLedger(`sqlite:${join(root, name, 'kept.db')}`);
-    const tool = defineTool({ name: 'read_file', description: 'x', input: { type: 'object' }, run: () => 'ran' });
+    const tool = defineTool({
+      name: 'read_file',
+      description: 'x',
+      input: { type: 'object' },
+      run: () => 'ran',
+    });
     const runtime = createRuntime({ ledger, tools: [tool] });
     const turn = runtime.turn({ sessionId: 's' });
     const paths = [

@@ -202,7 +202,10 @@ describe('a tool that runs commands', () => {
       input: { type: 'object', properties: { cmd: { type: 'string' } } },
       handoff: true,
     });
-    const options = { tools: [work, shell({ name: 'bash' })], ledger: `sqlite:${join(root, 'other', 'ledger.db')}` };
+    const options = {
+      tools: [work, shell({ name: 'bash' })],
+      ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
+    };
     const create = (outOfReach: readonly string[]) =>
       createRuntime({ ...options, ownFiles: { outOfReach } as never });
     expect(() => createRuntime(options)).toThrow('"convert" counts as one that runs commands');
