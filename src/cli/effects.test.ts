@@ -12,6 +12,11 @@ const folder = mkdtempSync(join(tmpdir(), 'effects-'));
 const ledger = join(folder, 'ledger.db');
 const config = join(folder, 'mcp.json');
 writeFileSync(config, JSON.stringify({ mcpServers: { notes: { command: 'notes' } } }));
+const wrapped = join(folder, 'wrapped.json');
+writeFileSync(
+  wrapped,
+  JSON.stringify({ mcpServers: { notes: { command: 'quittance', args: ['mcp', 'wrap', '--name', 'notes', '--', 'notes'] } } }),
+);
 const rules = join(folder, 'quittance.yaml');
 writeFileSync(rules, 'retention:\n  rules:\n    - { older_than: 90d, action: drop }\n');
 
@@ -43,7 +48,7 @@ const expected: Readonly<Record<Effect['kind'], string>> = {
     serve --config ${rules} | behaviors drop b | behaviors drop b --force | notifications resend
     tokens create --name a --role admin | tokens revoke a | sign-ins end a
     mcp --config ${config} --observe | mcp wrap --url https://example.com/mcp --observe
-    mcp install --config ${config} --observe --yes
+    mcp install --config ${config} --observe --yes | mcp uninstall --config ${wrapped} --yes
     mcp review --approve a/b | mcp review --block a/b --json | mcp review --forget a/b
   `,
   decides_at_server: `
@@ -102,7 +107,7 @@ describe('the table', () => {
     expect(missing).toEqual([]);
   });
 
-  test('has every command that offers a token in two forms: with the proof and without', () => {
+  test('has a line that needs proof for every command that offers to give one', () => {
     const kinds = (name: string) =>
       new Set(rows.filter(({ line }) => read(line).command.name === name).map(({ kind }) => kind));
     for (const { name, options } of commands) {
