@@ -25,7 +25,9 @@ afterEach(() => ledger.close());
 
 /** Dropping needs the proof of an admin. */
 const run = (...args: string[]): Promise<Ran> =>
-  runInProcess(['behaviors', ...args, ...(args[0] === 'drop' ? tokenFileOptions(path) : [])], { ledger: path });
+  runInProcess(['behaviors', ...args, ...(args[0] === 'drop' ? tokenFileOptions(path) : [])], {
+    ledger: path,
+  });
 const names = async (): Promise<string[]> => (await ledger.cursors.list()).map(({ name }) => name);
 
 /** One behavior that this process reads for, one whose process has ended, and one without a reader. */

@@ -15,7 +15,9 @@ writeFileSync(config, JSON.stringify({ mcpServers: { notes: { command: 'notes' }
 const wrapped = join(folder, 'wrapped.json');
 writeFileSync(
   wrapped,
-  JSON.stringify({ mcpServers: { notes: { command: 'quittance', args: ['mcp', 'wrap', '--name', 'notes', '--', 'notes'] } } }),
+  JSON.stringify({
+    mcpServers: { notes: { command: 'quittance', args: ['mcp', 'wrap', '--name', 'notes', '--', 'notes'] } },
+  }),
 );
 const rules = join(folder, 'quittance.yaml');
 writeFileSync(rules, 'retention:\n  rules:\n    - { older_than: 90d, action: drop }\n');

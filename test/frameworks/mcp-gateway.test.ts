@@ -30,7 +30,15 @@ function gateway(): { folder: string; command: string; args: string[] } {
   const config = join(folder, 'mcp.json');
   writeFileSync(config, JSON.stringify({ mcpServers }));
   const ledger = join(folder, 'ledger.db');
-  const [command, ...args] = cliCommand('mcp', '--config', config, '--observe', '--ledger', ledger, ...tokenFileOptions(ledger));
+  const [command, ...args] = cliCommand(
+    'mcp',
+    '--config',
+    config,
+    '--observe',
+    '--ledger',
+    ledger,
+    ...tokenFileOptions(ledger),
+  );
   return { folder, command, args };
 }
 

@@ -18,7 +18,17 @@ export function notesServer(behind: 'alone' | 'gateway' = 'alone'): NotesServer 
   const file = join(folder, 'effects');
   const ledger = join(folder, 'ledger.db');
   const server = [...packageArguments(), join(import.meta.dirname, 'mcp-notes-server.ts'), file];
-  const [, ...wrap] = cliCommand('mcp', 'wrap', '--name', 'notes', '--ledger', ledger, '--observe', ...tokenFileOptions(ledger), '--');
+  const [, ...wrap] = cliCommand(
+    'mcp',
+    'wrap',
+    '--name',
+    'notes',
+    '--ledger',
+    ledger,
+    '--observe',
+    ...tokenFileOptions(ledger),
+    '--',
+  );
   return {
     command: process.execPath,
     args: behind === 'alone' ? server : [...wrap, process.execPath, ...server],

@@ -19,7 +19,15 @@ async function startProgram(folder: string): Promise<{ client: Client; pid: numb
     JSON.stringify({ mcpServers: { notes: { command: entry.command, args: entry.args } } }),
   );
   const ledger = join(folder, 'ledger.db');
-  const [command, ...args] = cliCommand('mcp', '--observe', '--config', config, '--ledger', ledger, ...tokenFileOptions(ledger));
+  const [command, ...args] = cliCommand(
+    'mcp',
+    '--observe',
+    '--config',
+    config,
+    '--ledger',
+    ledger,
+    ...tokenFileOptions(ledger),
+  );
   const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
   const client = new Client({ name: 'agent', version: '1' });
   onTestFinished(() => client.close());
