@@ -74,8 +74,8 @@ export type ApplyOptions = {
   readonly write: (document: ConfigDocument, rewrite: Rewrite, context: Context) => string;
   /** The change takes checks away. The person types this word. */
   readonly word?: string;
-  /** Called before the change, with the new entries. */
-  readonly confirmed?: (entries: readonly ConfigTable[]) => Promise<void>;
+  /** Called before the change. */
+  readonly confirmed?: (changed: Rewrite['changed']) => Promise<void>;
 };
 
 /** Shows the changes, asks, and makes them. */
@@ -95,7 +95,7 @@ export async function applyRewrites(
       ? given.has('yes') || (await ask?.(`${verb}?`)) === true
       : (await context.proof?.confirm({ question: `${verb}?`, word, always: !given.has('yes') })) !==
         undefined);
-  if (mayWrite) await confirmed?.(todo.flatMap(({ rewrite }) => rewrite.changed.map(({ to }) => to)));
+  if (mayWrite) await confirmed?.(todo.flatMap(({ rewrite }) => rewrite.changed));
   for (const { document, rewrite } of rewrites) {
     const isChanged = mayWrite && rewrite.changed.length > 0;
     const copy = isChanged ? write(document, rewrite, context) : undefined;

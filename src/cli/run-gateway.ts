@@ -108,9 +108,10 @@ export async function gatewayEffect(
   };
 }
 
-/** Accepts observe mode for the servers of these entries, at the ledger that each names. */
-export async function acceptObserved(
+/** Accepts observe mode for the servers of these entries, at the ledger that each names, or ends that. */
+export async function setObserved(
   entries: readonly ConfigTable[],
+  isAccepted: boolean,
   given: Given,
   context: Context,
 ): Promise<void> {
@@ -127,7 +128,12 @@ export async function acceptObserved(
       ledger === undefined ? context.ledgerUrl(given, 'make') : findLedger(ledger, undefined, true);
     const file = ledgerFile(ledgerUrl);
     if (file !== undefined) makeFolder(dirname(file), ['quittance mcp install --ledger path/to/ledger.db']);
-    await withObserved(ledgerUrl, (list) => [...new Set([...list, observedKey(name, url)])]);
+    const key = observedKey(name, url);
+    await withObserved(ledgerUrl, (list) =>
+      list.includes(key) === isAccepted
+        ? list
+        : [...list.filter((each) => each !== key), ...(isAccepted ? [key] : [])],
+    );
   }
 }
 

@@ -21,7 +21,7 @@ import {
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption, makes } from '../command.ts';
 import { proofOptions } from '../proof.ts';
-import { acceptObserved } from '../run-gateway.ts';
+import { setObserved } from '../run-gateway.ts';
 import { needFile } from '../load-or-explain.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -63,7 +63,13 @@ export const mcpInstallCommand: CliCommand = {
       write: writeInstalled,
       ...(observes && {
         word: 'observe',
-        confirmed: (entries) => acceptObserved(entries, given, context),
+        confirmed: (changed: Rewrite['changed']) =>
+          setObserved(
+            changed.map(({ to }) => to),
+            true,
+            given,
+            context,
+          ),
       }),
     });
   },

@@ -9,6 +9,7 @@ import {
   readClientConfigs,
   rewriteEffect,
 } from '../client-configs.ts';
+import { setObserved } from '../run-gateway.ts';
 import { proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
@@ -41,6 +42,13 @@ export const mcpUninstallCommand: CliCommand = {
     const folder = installFolder(context);
     return applyRewrites(await readRewrites(given, context), {
       word: 'uninstall',
+      confirmed: (changed) =>
+        setObserved(
+          changed.map(({ from }) => from),
+          false,
+          given,
+          context,
+        ),
       verb: 'Take these servers out from behind Quittance',
       given,
       context,
