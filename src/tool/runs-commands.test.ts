@@ -12,7 +12,7 @@ describe('the name of a tool', () => {
       bash Bash shell PowerShell zsh cmd subprocess terminal console command commands execute run Run RUN run2 code cli git
       kubectl python python3 repl run_it run_command run-on-host run_in_background runInTerminal open_console execute_local
       my_terminal local_script command_runner code_execution code_interpreter start_process docker_exec container_exec
-      mcp__x__run terminal.run mcp__bash__list run_project_script execute_ipython_cell KillShell`);
+      mcp__x__run terminal.run mcp__bash__list run_project_script x__run iTerm sudo osascript deno_run runner executor execute_ipython_cell KillShell`);
     expect(shells.filter((name) => readShellName(name) !== 'shell')).toEqual([]);
   });
 
@@ -104,6 +104,10 @@ describe('the schema of a tool', () => {
     ['an invisible letter', { 'com\u200bmand': text }],
     ['a foreign letter', { сommand: text }],
     ['a digit for a letter', { c0mmand: text }],
+    ['Python source', { pythonSource: text }],
+    ['input of a terminal', { terminalInput: text }],
+    ['a step in a flat name', { 'steps.run': text }],
+    ['a file to execute', { file_to_execute: text }],
     ['a choice of shells', { shell: z.enum(['bash', 'zsh']), input: text }],
   ])('counts if it takes %s', (_, shape) => {
     expect(why('helper', shape)).toMatch(/^it has the argument /);

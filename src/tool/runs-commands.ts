@@ -14,7 +14,8 @@ const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
 /** Shell words anywhere in a tool's name. */
 const shells = words(
-  'bash sh zsh ksh csh tcsh shell powershell pwsh cmd subprocess tty pty popen xterm localshell runbash',
+  'bash sh zsh ksh csh tcsh shell powershell pwsh cmd cmdlet subprocess tty pty popen xterm iterm localshell runbash sudo ' +
+    'osascript applescript',
 );
 /** The same, but not after `get`, `list`, `read`, `search`: `search_python_docs`. */
 const runners = words('exec spawn repl ssh tmux terminal python ipython');
@@ -27,19 +28,21 @@ const companions = words(
 );
 /** Next to a verb, or alone: `start_process`, `code_execution`, `run_project_script`. */
 const runObjects = words(
-  'command commands script scripts process code program node javascript js perl ruby php cell snippet executable',
+  'command commands script scripts process code program node deno bun javascript js perl ruby php cell snippet executable',
 );
 /** Whole names. */
 const programs = words(
-  'run exec execute code script program fish dash git kubectl docker npm npx node deno bun perl ruby php lua awk sed make',
+  'run runner exec executor execute code script program nodejs fish dash git kubectl docker npm npx node deno bun perl ruby php lua awk sed make',
 );
 
 /** Words in the name of an argument. */
 const commandWords = words(
   'command commands cmd cmds commandline cmdline shell bash sh zsh powershell pwsh argv executable exe interpreter',
 );
-const wholeArguments = words('run exec eval args arguments python javascript js');
-const languages = words('python javascript js typescript node perl ruby php lua source shell');
+const wholeArguments = words('run exec eval args arguments python javascript js entrypoint stdin');
+const languages = words(
+  'python javascript js typescript node perl ruby php lua source shell terminal console',
+);
 /** The argument is about a command: `command_id`. */
 const aboutCommand = words(
   'id ids status count number date time at by version history hash digest timeout type description title label url limit ms',
@@ -72,7 +75,7 @@ export function readShellName(name: string): 'shell' | 'unclear' | 'other' {
   const plain = toPlainLetters(name);
   const all = splitNameWords(plain);
   if (all.length === 0 || all.some(isUnclear) || enclosedLetters.test(plain)) return 'unclear';
-  const own = splitNameWords(withoutServer(plain));
+  const own = splitNameWords(withoutServer(plain).replace(/^.*?__(?=[^_])/s, ''));
   // `b4sh`, `c0mmand`: digits may stand for letters.
   return [all, own, all.map(withoutDigits), own.map(withoutDigits)].some(areShellWords) ? 'shell' : 'other';
 }
@@ -87,6 +90,7 @@ function areShellWords(all: readonly string[]): boolean {
     shells.has(joined) ||
     runners.has(joined) ||
     programs.has(joined) ||
+    all.every((word) => programs.has(word)) ||
     shellNouns.has(joined) ||
     gluedCommand.test(joined) ||
     (all.every((word) => shellNouns.has(word) || companions.has(word)) &&
@@ -119,7 +123,10 @@ export function isCommandName(name: string): boolean {
   return (
     [...all, all.join('')].some((word) => commandWords.has(withoutDigits(word)) || gluedCommand.test(word)) ||
     wholeArguments.has(all.join('')) ||
-    (/^(?:code|scripts?)$/.test(last) && before.some((word) => languages.has(word)))
+    // `steps.run`, `file_to_execute`
+    (name.includes('.') && wholeArguments.has(last)) ||
+    (before.length > 0 && /^exec(?:ute)?$/.test(last)) ||
+    (/^(?:code|scripts?|source|snippet|input|line)$/.test(last) && before.some((word) => languages.has(word)))
   );
 }
 
@@ -136,9 +143,10 @@ function findCommandArgument(schema: JsonValue | undefined, toolName: string): s
     if (Array.isArray(at)) rest.push(...(at as readonly JsonValue[]));
     if (!isJsonObject(at)) continue;
     // Arguments that are only named, not described.
-    const { required, propertyNames, properties } = at;
+    const { required, propertyNames, properties, dependentRequired } = at;
+    const dependent = isJsonObject(dependentRequired) ? Object.keys(dependentRequired) : [];
     const allowed = isJsonObject(propertyNames) ? [propertyNames['enum'], propertyNames['const']] : [];
-    const named = [required, ...allowed]
+    const named = [required, ...allowed, dependent]
       .flat()
       .find(
         (key) =>

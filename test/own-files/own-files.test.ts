@@ -64,6 +64,15 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(await stage.call('Bash', { command: different, cwd: agent })).toMatchObject(refused);
   });
 
+  test('a substitution, a pattern above a folder and a NUL hide no file', async () => {
+    const { ledgerPath: path } = stage;
+    const commands = [`cat $(echo ${path})`, `x="$(<${path})"`, `cat <(cat ${path})`, `cat \`echo ${path}\``];
+    const below = ['$H/.quittance/credentials.json', '/r*/.quittance/credentials.json', '~root/.quittance/x'];
+    for (const command of [...commands, ...below.map((each) => `cat ${each}`)])
+      expect({ command, ...(await stage.call('Bash', { command })) }).toMatchObject({ command, ...refused });
+    expect(await stage.call('read_file', { path: `${path}\0.txt` })).toMatchObject(refused);
+  });
+
   test('ordinary calls pass', async () => {
     const { agent } = stage;
     const good: readonly (readonly [string, JsonObject])[] = [

@@ -146,9 +146,17 @@ function judgePattern(
     const spelled = toText(start.root, foldParts([...start.parts, ...folders]));
     for (const folder of new Set([spelled, world.realPath(spelled)])) {
       const normal = folder.split('/').map(normalizePart).join('/');
-      const pattern = compilePattern(/^~[^/]/.test(named.text) ? named.text : rest, normal, named.inCommand);
-      for (const own of pattern === undefined ? [] : placed) {
-        const relation = relatePattern(pattern as NonNullable<typeof pattern>, own);
+      const text = /^~[^/]/.test(named.text) ? named.text : rest;
+      const compile = (part: string) => compilePattern(part, normal, named.inCommand);
+      const pattern = compile(text);
+      // The part before a slash may name a folder that is protected as a whole.
+      const above = [...text.matchAll(/\//g)]
+        .slice(-16)
+        .flatMap(({ index }) => compile(text.slice(0, index)) ?? []);
+      for (const own of placed) {
+        const relation =
+          (pattern && relatePattern(pattern, own)) ??
+          above.map((each) => relatePattern(each, own)).find((each) => each?.type === 'inside');
         if (relation !== undefined && isRefused(relation, own.file, named))
           return { type: relation.type, file: own.file, named: named.text };
       }
