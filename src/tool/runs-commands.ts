@@ -185,7 +185,10 @@ function isClosed(schema: JsonValue | undefined, root: JsonValue | undefined, de
     return !values.some((value: JsonValue) => typeof value === 'string' && shells.has(value.toLowerCase()));
   if ('const' in schema) return true;
   const types = [type].flat().filter((each) => each !== undefined);
-  if (types.length > 0 && types.every((each) => /^(?:boolean|number|integer|null)$/.test(String(each))))
+  if (
+    types.length > 0 &&
+    types.every((each) => typeof each === 'string' && /^(?:boolean|number|integer|null)$/.test(each))
+  )
     return true;
   const branches = Array.isArray(anyOf) ? anyOf : oneOf;
   if (Array.isArray(branches)) return branches.every((each: JsonValue) => isClosed(each, root, depth + 1));

@@ -13,18 +13,23 @@ const fullWidth = (text: string): string =>
 const spellings = (name: string): readonly string[] => [
   ...new Set([
     ...['NFC', 'NFD', 'NFKC', 'NFKD'].map((form) => name.normalize(form)),
-    ...[name.toUpperCase(), name.toLowerCase(), fullWidth(name)],
     ...['\u200b', '\u00ad', '\ufe0f', '\u2060', '\u034f', '\u{e0061}'].map(
       (letter) => name[0] + letter + name.slice(1),
     ),
-    ...[name.replace('s', 'ſ'), name.replace('k', '\u212a'), name.replace('ß', 'ss'), name.replace('ß', 'ẞ')],
-    ...[
-      name.replace('ﬁ', 'fi'),
-      name.replace('.', '\u2024'),
-      name.replaceAll('Σ', 'ς'),
-      name.replaceAll('e', '𝐞'),
-    ],
-    ...[`${name}.`, `${name} `, `${name}\u200d`],
+    name.toUpperCase(),
+    name.toLowerCase(),
+    fullWidth(name),
+    name.replace('s', 'ſ'),
+    name.replace('k', '\u212a'),
+    name.replace('ß', 'ss'),
+    name.replace('ß', 'ẞ'),
+    name.replace('ﬁ', 'fi'),
+    name.replace('.', '\u2024'),
+    name.replaceAll('Σ', 'ς'),
+    name.replaceAll('e', '𝐞'),
+    `${name}.`,
+    `${name} `,
+    `${name}\u200d`,
   ]),
 ];
 

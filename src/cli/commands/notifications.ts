@@ -54,7 +54,8 @@ export const notificationsCommand: CliCommand = {
     ][index] ?? '',
   ]),
   effect(given, { userName }) {
-    switch (given.args[0]) {
+    const [action = ''] = given.args;
+    switch (action) {
       case 'send':
         return makes;
       case 'resend':

@@ -193,7 +193,7 @@ describe('the command', () => {
       const { effect } = mcpWrapCommand;
       return (typeof effect === 'function' ? await effect(given, context) : effect).kind;
     };
-    const words = (row?.entry['args'] as readonly string[]).slice(2);
+    const words = ((row?.entry['args'] ?? []) as readonly string[]).slice(2);
     expect(await effectOf(words)).toBe('makes');
     expect(await effectOf(words.map((word) => (word === 'local-server' ? 'other' : word)))).toBe('decides');
     const remote = words.slice(0, words.indexOf('--env'));
