@@ -1,6 +1,6 @@
 /**
- * One form for all spellings of a name that some file system, program or reader treats as the same: composed and
- * decomposed letters, full-width and other compatibility forms, case, and characters without a width.
+ * One form for all spellings of a name that some file system or program treats as the same. It covers case, composed
+ * letters, full-width and other compatibility forms, and characters without a width.
  *
  * Compare folded names only to refuse. To allow, compare the names as written.
  */

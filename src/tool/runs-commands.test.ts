@@ -29,7 +29,7 @@ describe('the name of a tool', () => {
     expect(spelled.filter((name) => readShellName(name) !== 'shell')).toEqual([]);
   });
 
-  test('is unclear if its letters mix scripts, look like others or are none', () => {
+  test('is unclear if its letters mix scripts or look like others, and without letters', () => {
     const unclear = [
       ...names('bаsh сmd соnsole kоmmand_run tеrminal ρython ɡit ʙᴀsʜ ехес ѕһ ꓐꓮꓢꓧ ᏴᎪᏚᎻ 🅱🅰🆂🅷 🇧🇦🇸🇭 $ >_'),
       '',

@@ -2,8 +2,8 @@
  * Does a tool run commands or code that its caller chooses? The one definition: for the reading of undeclared arguments
  * and for the check that such a tool cannot reach the ledger's files.
  *
- * A tool does if its mode is `local`, it declares a command argument, its schema has an argument for a command or code,
- * or its name has a shell word. A name that cannot be read plainly (mixed scripts, look-alike letters, no letters)
+ * A tool does if its mode is `local` or it declares a command argument. It also does if its schema has an argument for a
+ * command or code, or its name has a shell word. A name that cannot be read plainly (mixed scripts, look-alike letters, no letters)
  * counts too.
  */
 import { isJsonObject, type JsonValue } from '../base/json.ts';
@@ -22,10 +22,13 @@ const runners = words('exec spawn repl ssh tmux terminal python ipython');
 /** Names that say it alone or with words that name no purpose: `console`, `run_command`, `execute`. */
 const shellNouns = words('command commands commandline cmdline console terminal interpreter eval cli');
 const runVerbs = words('run execute exec start invoke launch local runner executor execution');
-const companions = words(
-  'run exec execute local a the in on it this to my any do use tool once line raw host machine computer system remote ' +
-    'vm container docker background sandbox linux unix windows mac macos js javascript code script open send new start',
-);
+const companions: ReadonlySet<string> = new Set([
+  ...words('a the in on it this to my any do use tool once line raw open send new start'),
+  ...words(
+    'run exec execute local host machine computer system remote vm container docker background sandbox',
+  ),
+  ...words('linux unix windows mac macos js javascript code script'),
+]);
 /** Next to a verb, or alone: `start_process`, `code_execution`, `run_project_script`. */
 const runObjects = words(
   'command commands script scripts process code program node deno bun javascript js perl ruby php cell snippet executable',

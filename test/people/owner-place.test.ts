@@ -1,4 +1,4 @@
-/** Where the process of a PostgreSQL owner runs, by the note that it left in the ledger. */
+/** The machine of a PostgreSQL owner, by the note that it left in the ledger. */
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
 import { readPlace, showProcessMark } from '../../src/store/files/system-process.ts';
@@ -14,7 +14,7 @@ test('an owner on the same running system counts, whatever its host is called', 
     expect(readPlace(`${host} ${showProcessMark(owner)}`, own)).toEqual(owner);
 });
 
-test('an owner on another machine is no ancestor, even if its host has the same name', () => {
+test('an owner on another machine does not count, even if its host has the same name', () => {
   for (const host of [hostname(), 'web-1'])
     expect(readPlace(`${host} ${showProcessMark({ ...owner, boot: otherBoot })}`, own)).toBe('elsewhere');
   expect(readPlace('windows-box', own)).toBe('elsewhere');

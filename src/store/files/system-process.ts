@@ -132,9 +132,8 @@ export function parseProcessMark(text: string): ProcessMark | undefined {
  * The process that a note such as `web-1 4711 1089277 pid:[4026531836] BOOT` names. `elsewhere`: it is on another
  * machine. Undefined: the note cannot be read, so the process may be on this one.
  *
- * The name of the host is no evidence, because a process can change the name that it sees. So the running system decides.
- * A note without one, of an earlier version or another system, is on another machine if its host has another name; its
- * process still counts if it has the id and the start time of one above this process.
+ * A process can change the name of the host that it sees, so the running system decides. Earlier versions wrote notes
+ * without it. Such a note counts by its host. If the host has another name, only the id and the start time count.
  */
 export function readPlace(note: string, own: ProcessMark | undefined): ProcessMark | 'elsewhere' | undefined {
   const [host = '', ...rest] = note.split(' ');
