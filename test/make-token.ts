@@ -1,6 +1,6 @@
 /** Makes a token of a ledger, as a person at a terminal would with `quittance tokens create`. */
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Role } from '../src/http/api/role.ts';
 import { openTokenStore } from '../src/http/open-access.ts';
@@ -18,6 +18,13 @@ export function makeFileToken(
 ): string {
   mkdirSync(dirname(ledgerPath), { recursive: true, mode: 0o700 });
   return new TokenFile(tokenFilePath(ledgerPath), Date.now).create({ name, role }).token;
+}
+
+/** The options that name a new token of the ledger, in a file next to it. */
+export function tokenFileOptions(ledgerPath: string, role: Role = 'admin'): readonly [string, string] {
+  const file = `${ledgerPath}.of-${role}`;
+  writeFileSync(file, makeFileToken(ledgerPath, role), { mode: 0o600 });
+  return ['--token-file', file];
 }
 
 /** The same, for a ledger in a file or in a database. */

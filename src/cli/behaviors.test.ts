@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import type { Ran } from '../../test/run-cli.ts';
 import { runInProcess } from '../../test/run-in-process.ts';
+import { tokenFileOptions } from '../../test/make-token.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { SampleCall } from '../testing/sample-call.ts';
@@ -22,7 +23,11 @@ beforeEach(async () => {
 });
 afterEach(() => ledger.close());
 
-const run = (...args: string[]): Promise<Ran> => runInProcess(['behaviors', ...args], { ledger: path });
+/** Dropping needs the proof of an admin. */
+const run = (...args: string[]): Promise<Ran> =>
+  runInProcess(['behaviors', ...args, ...(args[0] === 'drop' ? tokenFileOptions(path) : [])], {
+    ledger: path,
+  });
 const names = async (): Promise<string[]> => (await ledger.cursors.list()).map(({ name }) => name);
 
 /** One behavior that this process reads for, one whose process has ended, and one without a reader. */

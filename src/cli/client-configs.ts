@@ -10,10 +10,9 @@ import { readConfigDocument } from '../mcp/config/config-document.ts';
 import type { Rewrite } from '../mcp/config/rewrite-config.ts';
 import { hasServers } from '../mcp/config/server-table.ts';
 import { readWrapWords } from '../mcp/config/wrap-arguments.ts';
-import type { Context, Given, Options } from './command.ts';
+import type { Context, Effect, Given, Options } from './command.ts';
+import { reads } from './command.ts';
 import { findLedger } from './find-ledger.ts';
-import type { Proof } from './proof.ts';
-import { requireProof } from './proof.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { safeJson, terminalText } from './terminal-text.ts';
@@ -73,14 +72,16 @@ export type ApplyOptions = {
   readonly context: Context;
   /** Makes the change and returns the path of the copy. */
   readonly write: (document: ConfigDocument, rewrite: Rewrite, context: Context) => string;
-  /** The change takes checks away, so it needs the proof of an admin of every ledger that the entries name. */
-  readonly proof?: { readonly line: string; readonly word: string; readonly side: 'from' | 'to' };
+  /** The change takes checks away. The person types this word. */
+  readonly word?: string;
+  /** Called before the change. */
+  readonly confirmed?: (changed: Rewrite['changed']) => Promise<void>;
 };
 
 /** Shows the changes, asks, and makes them. */
 export async function applyRewrites(
   rewrites: readonly ConfigRewrite[],
-  { verb, given, context, write, proof }: ApplyOptions,
+  { verb, given, context, write, word, confirmed }: ApplyOptions,
 ): Promise<ExitCode> {
   const { out, err, ask } = context;
   const isJson = given.has('json');
@@ -90,9 +91,11 @@ export async function applyRewrites(
   const todo = rewrites.filter(({ rewrite }) => rewrite.changed.length > 0);
   const mayWrite =
     todo.length > 0 &&
-    (proof === undefined
+    (word === undefined
       ? given.has('yes') || (await ask?.(`${verb}?`)) === true
-      : await isProven(todo, verb, proof, given, context));
+      : (await context.proof?.confirm({ question: `${verb}?`, word, always: !given.has('yes') })) !==
+        undefined);
+  if (mayWrite) await confirmed?.(todo.flatMap(({ rewrite }) => rewrite.changed));
   for (const { document, rewrite } of rewrites) {
     const isChanged = mayWrite && rewrite.changed.length > 0;
     const copy = isChanged ? write(document, rewrite, context) : undefined;
@@ -117,29 +120,26 @@ export async function applyRewrites(
   return exitCodes.bad;
 }
 
-/** Without `--yes` and without a terminal, the command only shows the change. */
-async function isProven(
-  todo: readonly ConfigRewrite[],
-  verb: string,
-  { line, word, side }: NonNullable<ApplyOptions['proof']>,
+/**
+ * The effect of a change that takes checks away: it needs the proof of an admin of every ledger that the entries name.
+ * Without `--yes` and without a terminal, the command only shows the change.
+ */
+export function rewriteEffect(
+  rewrites: readonly ConfigRewrite[],
+  { line, side }: { readonly line: string; readonly side: 'from' | 'to' },
   given: Given,
   context: Context,
-): Promise<boolean> {
-  if (!given.has('yes') && context.person === undefined) return false;
+): Effect {
+  const changed = rewrites.flatMap(({ rewrite }) => rewrite.changed);
+  if (changed.length === 0 || (!given.has('yes') && context.person === undefined)) return reads;
   const ledgers = new Set(
-    todo.flatMap(({ rewrite }) =>
-      rewrite.changed.map((entry) => {
-        const { args } = entry[side];
-        const named = Array.isArray(args) ? readWrapWords(args)?.ledger : undefined;
-        return named === undefined ? context.ledgerUrl(given, 'make') : findLedger(named, undefined, true);
-      }),
-    ),
+    changed.map((entry) => {
+      const { args } = entry[side];
+      const named = Array.isArray(args) ? readWrapWords(args)?.ledger : undefined;
+      return named === undefined ? context.ledgerUrl(given, 'make') : findLedger(named, undefined, true);
+    }),
   );
-  const needs = { role: 'admin', byDefault: context.userName, line } as const;
-  const proofs: Proof[] = [];
-  for (const ledgerUrl of ledgers) proofs.push(await requireProof(given, context, { ...needs, ledgerUrl }));
-  const decider = await proofs[0]?.confirm({ question: `${verb}?`, word, always: !given.has('yes') });
-  return decider !== undefined;
+  return { kind: 'decides', role: 'admin', byDefault: context.userName, line, ledgerUrls: [...ledgers] };
 }
 
 /** What would change, entry by entry. Values of variables and headers are hidden. */

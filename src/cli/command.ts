@@ -1,5 +1,7 @@
 /** A command of the program. Parsing, help and completion are all derived from it. */
-import type { OsUserIdentity } from '../call/event.ts';
+import type { DirectIdentity, OsUserIdentity } from '../call/event.ts';
+import type { Actor } from '../http/actor.ts';
+import type { Role } from '../http/api/role.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ProgressBar } from './progress.ts';
@@ -41,7 +43,55 @@ export type CliCommand = {
   readonly options: Options;
   /** Command lines with their descriptions. */
   readonly examples: readonly (readonly [line: string, what: string])[];
+  /** What it does to what exists, by its arguments. The program asks for the proof that this needs before it runs. */
+  readonly effect: Effect | ((given: Given, context: Context) => Effect | Promise<Effect>);
   readonly run: (given: Given, context: Context) => Promise<ExitCode>;
+};
+
+export type Effect =
+  /** Changes nothing. Such a command cannot open a ledger for writing. */
+  | { readonly kind: 'reads' }
+  /** Adds something: calls, files, a new ledger. It decides, removes and reveals nothing. */
+  | { readonly kind: 'makes' }
+  /** Runs a server that people decide through. A process that makes calls cannot start it. */
+  | { readonly kind: 'serves'; readonly ledgerUrl: string }
+  /** Decides about calls, gives or takes rights, removes evidence or reveals secrets. */
+  | ({ readonly kind: 'decides' } & Needs)
+  /** The same at a server, which checks a given token itself. */
+  | { readonly kind: 'decides_at_server'; readonly line: string };
+
+export const reads: Effect = { kind: 'reads' };
+export const makes: Effect = { kind: 'makes' };
+
+/** The proof that a command needs. */
+export type Needs = {
+  /** The role that a token needs, as over HTTP. */
+  readonly role: Role;
+  /** Name to record for a person at a terminal who gave no `--by`. Without it, `--by` is required. */
+  readonly byDefault?: string;
+  /** Ledgers of the decision, if the options do not name it. */
+  readonly ledgerUrls?: readonly string[];
+  /** A complete command, for messages. */
+  readonly line: string;
+  /** What the person confirms. Without it, the command asks when it knows what to ask: see `Proof.confirm`. */
+  readonly asks?: Asked;
+};
+
+export type Asked = { readonly question: string; readonly word: string; readonly always?: boolean };
+
+/** The name and the identity that an act is recorded with. */
+export type Decider = { readonly by: string; readonly identity: DirectIdentity };
+
+export type Proof = {
+  /** The holder of the given token; undefined if a person confirms at the terminal. */
+  readonly actor: Actor | undefined;
+  /** Who decides, if the person confirmed already or the screen takes confirmations by itself. Others use `confirm`. */
+  readonly decider: Decider;
+  /**
+   * Who decides. Asks the person at the terminal to type the word; undefined if they typed something else. The holder of
+   * a token is asked only with `always`, if there is a terminal.
+   */
+  readonly confirm: (asked: Asked) => Promise<Decider | undefined>;
 };
 
 /** Commands that the help lists together. */
@@ -82,6 +132,10 @@ export interface Context {
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
   /** Reads a line that the person types after the prompt; undefined without a terminal. Undefined if they stopped. */
   readonly readLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
+  /** The proof that the effect of the command needs. See `proofOf`. */
+  readonly proof?: Proof;
+  /** Does the person or the token confirm a decision at a server? */
+  readonly isConfirmed?: (asked: Asked) => Promise<boolean>;
   /** The person who can confirm a decision; undefined without a terminal. */
   readonly person?: Person | undefined;
   /** Keys and screen of the person at the terminal; undefined without one. */

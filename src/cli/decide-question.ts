@@ -16,14 +16,14 @@ import { createPeopleRuntime } from './people-runtime.ts';
 import type { Awaited } from './await-outcome.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { callToJson } from './call-columns.ts';
-import type { Context, Given, Options } from './command.ts';
+import type { CliCommand, Context, Given, Options } from './command.ts';
 import { jsonOption } from './command.ts';
 import { confirmationToJson } from './confirmation-columns.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import { findQuestion } from './find-question.ts';
-import { proofOptions, requireProof } from './proof.ts';
+import { proofOf, proofOptions } from './proof.ts';
 import { standing } from './outcome-query.ts';
 import { block } from './page-layout.ts';
 import { terminalId, safeJson, safeSentence, terminalText } from './terminal-text.ts';
@@ -54,6 +54,29 @@ export const decisionOptions: Options = {
   json: jsonOption,
 };
 
+/** The effect of every command that decides about a held call. */
+export const decisionEffect =
+  (verb: Deciding['verb']): CliCommand['effect'] =>
+  (given, context) => {
+    const server = serverOf(given, context);
+    const [typed] = given.args;
+    if (typed === undefined)
+      throw new UsageError(
+        'Missing confirmation id or call id.',
+        server === undefined
+          ? ['quittance pending', `quittance ${verb} --help`]
+          : [`quittance pending --server ${server}`],
+      );
+    if (server === undefined)
+      return { kind: 'decides', role: 'approver', line: `quittance ${verb} ${shellWord(typed)}` };
+    if (given.has('by') || given.has('wait'))
+      throw new UsageError(
+        '--by and --wait are for a ledger. A server records who is signed in, and runs the call.',
+        [`quittance ${verb} ${typed} --server ${server}`],
+      );
+    return { kind: 'decides_at_server', line: `quittance ${verb} ${typed} --server ${server}` };
+  };
+
 export async function decideQuestion(given: Given, context: Context, deciding: Deciding): Promise<ExitCode> {
   const { verb } = deciding;
   const server = serverOf(given, context);
@@ -61,14 +84,8 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
     const { decideOnServer } = await import('./server/decide-on-server.ts');
     return decideOnServer(given, context, deciding, server);
   }
-  const [typed] = given.args;
-  if (typed === undefined)
-    throw new UsageError('Missing confirmation id or call id.', [
-      'quittance pending',
-      `quittance ${verb} --help`,
-    ]);
-  const line = `quittance ${verb} ${shellWord(typed)}`;
-  const proof = await requireProof(given, context, { role: 'approver', line });
+  const [typed = ''] = given.args;
+  const proof = proofOf(context);
   const waitSeconds = given.count('wait');
   return context.withLedger(
     given,

@@ -1,11 +1,10 @@
 /** What a person decides, and the check that they saw it. */
 import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
 import type { ForSession, PersonDecision } from '../runtime/hold/keep-decision.ts';
-import type { Context, Given } from './command.ts';
+import type { Context, Given, Proof } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';
 import type { Question } from './find-question.ts';
-import type { Proof } from './proof.ts';
 import { questionPage } from './question-page.ts';
 import { namesDigest, shortDigest } from './short-digest.ts';
 import { terminalId } from './terminal-text.ts';

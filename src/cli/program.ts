@@ -9,6 +9,7 @@ import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
 import { commands, topics } from './commands.ts';
+import { prove } from './proof.ts';
 import { isDamage } from '../replay/damage.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
@@ -148,7 +149,7 @@ export async function runCommand(args: readonly string[], context: Context): Pro
   }
   const command = findCommand(name, commands);
   const given = parseCommandLine(command, rest);
-  if (!given.has('help')) return command.run(given, context);
+  if (!given.has('help')) return command.run(given, await prove(command, given, context));
   for (const line of commandHelp(command, out)) await out.print(line);
   return exitCodes.good;
 }

@@ -1,6 +1,6 @@
 /**
- * Who may decide on the command line. Every command that decides about held calls, gives rights or removes evidence asks
- * here before it has an effect.
+ * Who may decide on the command line. Every command declares its effect (command.ts). Before a command runs that decides
+ * about calls, gives rights, removes evidence or reveals secrets, the program asks here for the proof.
  *
  * 1. To be able to start the program is not enough: the tools of an agent can start programs. Either a person types a
  *    confirmation at a terminal, or the caller has a token of the ledger whose role has the right.
@@ -11,7 +11,6 @@
 import { allows } from '../runtime/host/rights.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { isQuittanceError } from '../base/error.ts';
-import type { DirectIdentity } from '../call/event.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor } from '../http/actor.ts';
 import { identityOf } from '../http/actor.ts';
@@ -22,7 +21,7 @@ import type { TokenRecord, Tokens } from '../runtime/host/token-content.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { checkPrivateFile } from '../runtime/files/private-file.ts';
 import { openWithKey } from '../store/open-ledger.ts';
-import type { Context, Given, Options } from './command.ts';
+import type { Asked, CliCommand, Context, Decider, Given, Needs, Options, Proof } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { ledgerFile } from './find-ledger.ts';
 import { refuseOwners } from './refuse-owners.ts';
@@ -37,39 +36,56 @@ export const proofOptions: Options = {
   },
 };
 
-/** The name and the identity that an act is recorded with. */
-export type Decider = { readonly by: string; readonly identity: DirectIdentity };
+/** The proof that the command declares, asked before it runs. What it does not declare, it cannot do. */
+export async function prove(command: CliCommand, given: Given, context: Context): Promise<Context> {
+  const effect = typeof command.effect === 'function' ? await command.effect(given, context) : command.effect;
+  switch (effect.kind) {
+    case 'reads':
+      return {
+        ...context,
+        withLedger: (theirs, work, access) => {
+          if (access === 'write') throw new TypeError(`"${command.name}" declares that it only reads.`);
+          return context.withLedger(theirs, work, access);
+        },
+      };
+    case 'makes':
+      return context;
+    case 'serves':
+      await refuseOwners(effect.ledgerUrl);
+      return context;
+    case 'decides': {
+      const proof = await requireProof(given, context, effect);
+      const { asks, line } = effect;
+      return {
+        ...context,
+        proof:
+          asks === undefined ? proof : { ...proof, decider: await confirmWith(proof, { ...asks, line }) },
+      };
+    }
+    case 'decides_at_server':
+      return { ...context, isConfirmed: await requireProofAtServer(given, context, effect.line) };
+    default:
+      return effect satisfies never;
+  }
+}
 
-export type Proof = {
-  /** The holder of the given token; undefined if a person confirms at the terminal. */
-  readonly actor: Actor | undefined;
-  /** Who decides, for a screen that takes confirmations by itself. Others use `confirm`. */
-  readonly unconfirmed: Decider;
-  /**
-   * Who decides. Asks the person at the terminal to type the word; undefined if they typed something else. The holder of
-   * a token is asked only with `always`, if there is a terminal.
-   */
-  readonly confirm: (asked: Asked) => Promise<Decider | undefined>;
-};
+/** The proof of a command that declares a decision. */
+export function proofOf({ proof }: Context): Proof {
+  if (proof === undefined) throw new TypeError('The command does not declare that it decides.');
+  return proof;
+}
 
-type Asked = { readonly question: string; readonly word: string; readonly always?: boolean };
+/** The same for a decision at a server. */
+export function confirmationOf({ isConfirmed }: Context): NonNullable<Context['isConfirmed']> {
+  if (isConfirmed === undefined)
+    throw new TypeError('The command does not declare that it decides at a server.');
+  return isConfirmed;
+}
 
-export type Needs = {
-  /** The role that a token needs, as over HTTP. */
-  readonly role: Role;
-  /** Name to record for a person at a terminal who gave no `--by`. Without it, `--by` is required. */
-  readonly byDefault?: string;
-  /** Ledger of the decision, if the options do not name it. */
-  readonly ledgerUrl?: string;
-  /** A complete command, for messages. */
-  readonly line: string;
-};
-
-/** Throws unless the caller may decide about this ledger. */
-export async function requireProof(given: Given, context: Context, needs: Needs): Promise<Proof> {
-  const { role, line } = needs;
+/** Throws unless the caller may decide about these ledgers. */
+async function requireProof(given: Given, context: Context, needs: Needs): Promise<Proof> {
+  const { role, line, ledgerUrls = [context.ledgerUrl(given, 'make')] } = needs;
   const { person } = context;
-  const url = needs.ledgerUrl ?? context.ledgerUrl(given, 'make');
   const secret = readSecret(given, context);
   const by = given.text('by') ?? needs.byDefault ?? '';
   if (secret === undefined && by.trim() === '')
@@ -84,17 +100,23 @@ export async function requireProof(given: Given, context: Context, needs: Needs)
         `quittance tokens create --name NAME --role ${role}   (at a terminal; it makes a token)`,
       ],
     );
-  await refuseOwners(url);
-  if (secret === undefined) {
+  const actors: Actor[] = [];
+  for (const url of ledgerUrls) {
+    await refuseOwners(url);
+    if (secret === undefined) continue;
+    const actor = await findActor(secret, url, given, context);
+    requireRole(actor, role);
+    actors.push(actor);
+  }
+  const [actor] = actors;
+  if (actor === undefined) {
     const decider: Decider = { by, identity: context.identity };
     return {
-      actor: undefined,
-      unconfirmed: decider,
+      actor,
+      decider,
       confirm: async (asked) => ((await isTyped(context, asked)) ? decider : undefined),
     };
   }
-  const actor = await findActor(secret, url, given, context);
-  requireRole(actor, role);
   const typed = given.text('by');
   if (typed !== undefined && !isSameName(typed, actor.name) && !isSameName(typed, actor.person))
     throw new UsageError(
@@ -105,22 +127,13 @@ export async function requireProof(given: Given, context: Context, needs: Needs)
   const decider: Decider = { by: actor.name, identity: identityOf(actor) };
   return {
     actor,
-    unconfirmed: decider,
+    decider,
     confirm: async (asked) =>
       asked.always !== true || person === undefined || (await isTyped(context, asked)) ? decider : undefined,
   };
 }
 
-/** Proof and confirmation in one step. Throws if the person does not confirm: nothing was done. */
-export async function requireDecider(
-  given: Given,
-  context: Context,
-  needs: Needs & { readonly question: string; readonly word: string },
-): Promise<Decider> {
-  return confirmWith(await requireProof(given, context, needs), needs);
-}
-
-/** The same, once it is known what to ask. */
+/** Throws if the person does not confirm: nothing was done. */
 export async function confirmWith(
   proof: Proof,
   { question, word, line }: { readonly question: string; readonly word: string; readonly line: string },
@@ -138,11 +151,11 @@ export async function confirmWith(
  * Proof for a decision at a server. The server checks a given token. A stored sign-in is readable by every program of
  * this user, so it also needs a person at a terminal.
  */
-export async function requireProofAtServer(
+async function requireProofAtServer(
   given: Given,
   context: Context,
   line: string,
-): Promise<{ readonly isConfirmed: (asked: Asked) => Promise<boolean> }> {
+): Promise<(asked: Asked) => Promise<boolean>> {
   const { person } = context;
   const hasToken = readSecret(given, context) !== undefined;
   if (!hasToken && person === undefined)
@@ -151,10 +164,8 @@ export async function requireProofAtServer(
       [`${line} --token-file FILE`],
     );
   await refuseOwners(localLedger(given, context));
-  return {
-    isConfirmed: async (asked) =>
-      (hasToken && (asked.always !== true || person === undefined)) || isTyped(context, asked),
-  };
+  return async (asked) =>
+    (hasToken && (asked.always !== true || person === undefined)) || isTyped(context, asked);
 }
 
 /** The ledger of this folder, if there is one: a process that has it open may also use the server. */

@@ -3,6 +3,7 @@
  * id, because the system uses ids again. Only processes above this one count, not this one.
  */
 import { statSync } from 'node:fs';
+import { platform } from 'node:os';
 import type { ProcessMark, SystemProcess } from '../store/files/system-process.ts';
 import {
   isSameProcess,
@@ -28,15 +29,24 @@ export async function refuseOwners(url: string | undefined): Promise<void> {
       exitCodes.bad,
     );
   const owners = await readOwnerProcesses(url);
-  // If the system lists no processes, no owner has a mark and none can be found.
-  if (owners.length === 0 || readOwnProcess() === undefined) return;
+  if (owners.length === 0) return;
+  // If the system lists no processes, no owner has a mark and none can be found. A Linux without /proc hides them.
+  if (
+    readOwnProcess() === undefined &&
+    owners.every((owner) => owner === undefined) &&
+    platform() !== 'linux'
+  )
+    return;
   const { ancestor, isComplete } = findAbove(owners.filter((owner) => owner !== undefined));
   if (ancestor === undefined) {
     const problem = whyUnknown(owners, isComplete);
     if (problem === undefined) return;
     throw new UsageError(
       `${problem} So it is not known whether a process that makes calls started this command.`,
-      ['Run the command on the machine and in the container of that process, or use the console.'],
+      [
+        'Run the command on the machine and in the container of that process, or use the console.',
+        'Restart that process if it runs an older version or its record was changed: it then records its process id again.',
+      ],
       exitCodes.bad,
     );
   }
@@ -63,7 +73,7 @@ function findAbove(owners: readonly ProcessMark[], tries = 10): Above {
 /** Why an owner may be above although it was not found; undefined if it cannot be. */
 function whyUnknown(owners: readonly (ProcessMark | undefined)[], isComplete: boolean): string | undefined {
   if (owners.includes(undefined))
-    return 'A process has the ledger open to run calls, and its process id next to the ledger is missing or cannot be read.';
+    return 'A process has the ledger open to run calls, and the process id that it recorded with the ledger is missing or cannot be read.';
   if (!isComplete) return 'Not all processes that led to this command can be read.';
   const own = readOwnNamespace();
   if (owners.some((owner) => owner?.namespace !== undefined && owner.namespace !== own))

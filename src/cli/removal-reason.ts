@@ -1,9 +1,9 @@
 /** The name and the reason that a permanent removal is recorded with. */
 import { isQuittanceError } from '../base/error.ts';
 import type { RemovalReason } from '../ledger/removal.ts';
-import type { Context, Given, Options } from './command.ts';
+import type { Context, Effect, Given, Options } from './command.ts';
 import { exitCodes } from './exit-code.ts';
-import { proofOptions, requireDecider } from './proof.ts';
+import { proofOf, proofOptions } from './proof.ts';
 import { UsageError } from './usage-error.ts';
 
 export const removalOptions: Options = {
@@ -13,19 +13,21 @@ export const removalOptions: Options = {
   json: { help: 'JSON instead of text: one line' },
 };
 
-/** Asks who removes. */
-export async function readRemovalReason(
+/** The effect of a removal. It is recorded with a reason. */
+export function removalEffect(
   given: Given,
-  context: Context,
-  { line, question, word }: { readonly line: string; readonly question: string; readonly word: string },
-): Promise<RemovalReason> {
-  const reason = given.text('reason');
-  if (reason === undefined)
+  { userName: byDefault }: Context,
+  { line, ...asks }: { readonly line: string; readonly question: string; readonly word: string },
+): Effect {
+  if (!given.has('reason'))
     throw new UsageError('A removal is recorded with a reason: --reason TEXT.', [line]);
-  const byDefault = context.userName;
-  const decider = await requireDecider(given, context, { role: 'admin', byDefault, line, question, word });
-  return { ...decider, reason };
+  return { kind: 'decides', role: 'admin', byDefault, line, asks };
 }
+
+export const readRemovalReason = (given: Given, context: Context): RemovalReason => ({
+  ...proofOf(context).decider,
+  reason: given.text('reason') ?? '',
+});
 
 /** A call that must stay is an answer, not a failure of the program. */
 export function toUsageError(error: unknown): never {

@@ -3,7 +3,11 @@ import { dirname } from 'node:path';
 import { isQuittanceError } from '../base/error.ts';
 import type { FileContracts } from '../contracts/from-yaml.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Documents } from '../ledger/documents.ts';
+import type { ConfigTable } from '../mcp/config/config-document.ts';
+import { isTable } from '../mcp/config/config-document.ts';
 import type { GatewayConfig } from '../mcp/config/server-entry.ts';
+import { readWrapWords } from '../mcp/config/wrap-arguments.ts';
 import type { Caller } from '../mcp/gateway/client-request.ts';
 import { openReviewDocuments } from '../mcp/review/review-documents.ts';
 import { ToolReviews } from '../mcp/review/tool-reviews.ts';
@@ -17,15 +21,17 @@ import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { allClientPaths, signInFile } from './client-configs.ts';
 import { credentialFiles } from './server/credentials.ts';
-import type { Context, Given, Options } from './command.ts';
+import type { Context, Effect, Given, Options } from './command.ts';
+import { makes } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
-import { ledgerFile } from './find-ledger.ts';
+import { findLedger, ledgerFile } from './find-ledger.ts';
 import { needFile } from './load-or-explain.ts';
 import { makeFolder } from './make-folder.ts';
 import { loadContracts } from './load-contracts.ts';
 import { loadQuietHours } from './load-notifications.ts';
 import { loadTelemetry } from './load-telemetry.ts';
+import { proofOptions } from './proof.ts';
 import { readPort } from './read-port.ts';
 import { safeJson, terminalText } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
@@ -68,10 +74,98 @@ export const gatewayOptions: Options = {
     help: 'Traces and metrics of calls, through the OpenTelemetry SDK that the host loads; default: none',
     choices: ['none', 'opentelemetry'],
   },
-  observe: { help: 'Run tools that would ask, and record that they would have asked' },
+  observe: {
+    help: 'Run tools that would ask, and record that they would have asked. Needs proof, unless `mcp install --observe` wrote the entry',
+  },
+  ...proofOptions,
   json: { help: 'With --http: one line of JSON with the address' },
   'console-url': { value: 'URL', help: 'Address of quittance serve, for links to held calls' },
 };
+
+/**
+ * The effect of a gateway. In observe mode, tools run without the question. That needs proof, unless an admin accepted it
+ * for each server when `quittance mcp install --observe` wrote the entries: clients start gateways without a terminal.
+ */
+export async function gatewayEffect(
+  { servers, observe }: GatewayConfig,
+  given: Given,
+  context: Context,
+): Promise<Effect> {
+  if (!observe && !given.has('observe')) return makes;
+  const ledgerUrl = context.ledgerUrl(given, 'make');
+  const accepted = await withObserved(ledgerUrl, (list) => list);
+  const keys = servers.map((server) =>
+    observedKey(server.name, server.type === 'stdio' ? undefined : server.url.href),
+  );
+  if (keys.every((key) => accepted.includes(key))) return makes;
+  return {
+    kind: 'decides',
+    role: 'admin',
+    byDefault: context.userName,
+    ledgerUrls: [ledgerUrl],
+    line: 'quittance mcp --config .mcp.json --observe',
+    asks: { question: 'Run the tools of these servers without a question?', word: 'observe' },
+  };
+}
+
+/** Accepts observe mode for the servers of these entries, at the ledger that each names, or ends that. */
+export async function setObserved(
+  entries: readonly ConfigTable[],
+  isAccepted: boolean,
+  given: Given,
+  context: Context,
+): Promise<void> {
+  for (const { args, env } of entries) {
+    const words = Array.isArray(args) ? readWrapWords(args) : undefined;
+    if (words === undefined) continue;
+    const { name, ledger, target } = words;
+    const variables = isTable(env) ? env : {};
+    const url =
+      target.type === 'stdio'
+        ? undefined
+        : String('text' in target.url ? target.url.text : variables[target.url.variable]);
+    const ledgerUrl =
+      ledger === undefined ? context.ledgerUrl(given, 'make') : findLedger(ledger, undefined, true);
+    const file = ledgerFile(ledgerUrl);
+    if (file !== undefined) makeFolder(dirname(file), ['quittance mcp install --ledger path/to/ledger.db']);
+    const key = observedKey(name, url);
+    await withObserved(ledgerUrl, (list) =>
+      list.includes(key) === isAccepted
+        ? list
+        : [...list.filter((each) => each !== key), ...(isAccepted ? [key] : [])],
+    );
+  }
+}
+
+/** A server's name and, for a remote one, the place it is at. */
+function observedKey(name: string, url: string | undefined): string {
+  if (url === undefined) return name;
+  return `${name} ${URL.canParse(url) ? new URL(url).origin : url}`;
+}
+
+/** Reads the accepted servers of a ledger, and stores what the function makes of them. */
+async function withObserved(
+  ledgerUrl: string,
+  change: (list: readonly string[]) => readonly string[],
+): Promise<readonly string[]> {
+  const file = ledgerFile(ledgerUrl);
+  const update = async (documents: Documents): Promise<readonly string[]> => {
+    for (;;) {
+      const { version, text = '[]' } = await documents.read('observed');
+      const value: unknown = JSON.parse(text);
+      const list = Array.isArray(value) ? value.filter((each) => typeof each === 'string') : [];
+      const next = change(list);
+      if (next === list || (await documents.replace('observed', version, JSON.stringify(next)))) return next;
+    }
+  };
+  if (file !== undefined) return update(openReviewDocuments({}, file));
+  const ledger = await openLedger(ledgerUrl);
+  try {
+    return await update(openReviewDocuments(ledger, file));
+  } finally {
+    await ledger.close();
+  }
+}
 
 export async function runGateway(config: GatewayConfig, given: Given, context: Context): Promise<ExitCode> {
   const port = given.has('http') ? readPort(given.text('http')) : undefined;

@@ -1,7 +1,7 @@
 import { QuittanceError } from '../base/error.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
-import { runsCommandsByName } from '../policy/sandbox/looks-like-command.ts';
+import { whyRunsCommands } from '../tool/runs-commands.ts';
 import { sandboxMarkOf } from '../tool/sandboxed-tool.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { checkBudgets } from './host/budget.ts';
@@ -110,7 +110,7 @@ function refuse(message: string): never {
 
 /**
  * A tool that runs commands can reach the ledger's files with them, whatever is read in the text of a call. The host
- * must accept that by name, or prevent it.
+ * must prevent that, accept it, or name the tools that cannot.
  */
 export function refuseReachableLedger({
   tools,
@@ -119,28 +119,39 @@ export function refuseReachableLedger({
 }: {
   readonly tools: readonly AnyTool[];
   readonly ledger: Pick<Ledger, 'ownFiles'>;
-  readonly ownFiles?: 'reachable' | undefined;
+  readonly ownFiles?: RuntimeOptions<readonly AnyTool[]>['ownFiles'] | undefined;
 }): void {
-  if (ownFiles !== undefined && ownFiles !== 'reachable')
-    throw new QuittanceError('config.invalid', 'createRuntime: ownFiles takes "reachable", or leave it out.');
+  const outOfReach = readOutOfReach(ownFiles, tools);
   const file = ledger.ownFiles?.find(({ kind, withCompanions }) => kind === 'ledger' && withCompanions);
   if (ownFiles === 'reachable' || file === undefined) return;
-  const tool = tools.find(
-    (each) => runsCommands(each) && sandboxMarkOf(each)?.protects([file], each.name) !== true,
-  );
-  if (tool === undefined) return;
-  throw new QuittanceError(
-    'config.invalid',
-    `createRuntime: the tool "${tool.name}" runs commands on this machine. They can reach the ledger, ${file.path}, ` +
-      'and reading their text does not prevent that. Make the tool with createSandbox of quittance/sandbox, keep the ' +
-      'ledger in PostgreSQL, or run the tool as another user, by hand-off. To accept the risk, set ' +
-      "ownFiles: 'reachable'.",
-  );
+  for (const tool of tools) {
+    if (outOfReach.has(tool.name) || sandboxMarkOf(tool)?.protects([file], tool.name) === true) continue;
+    const why = whyRunsCommands(tool);
+    if (why === undefined) continue;
+    throw new QuittanceError(
+      'config.invalid',
+      `createRuntime: the tool "${tool.name}" counts as one that runs commands on this machine: ${why}. Commands can ` +
+        `reach the ledger, ${file.path}, and reading their text does not prevent that. Make the tool with createSandbox ` +
+        'of quittance/sandbox, or keep the ledger in PostgreSQL. If the tool runs no commands, or runs them as another ' +
+        `user or on another machine, set ownFiles: { outOfReach: [${JSON.stringify(tool.name)}] }. To accept the risk, ` +
+        "set ownFiles: 'reachable'.",
+    );
+  }
 }
 
-const runsCommands = ({ name, mode, undoMode, undo, resources, handoff }: AnyTool): boolean =>
-  !handoff &&
-  (mode === 'local' ||
-    (undo !== undefined && undoMode === 'local') ||
-    (resources?.commands?.length ?? 0) > 0 ||
-    runsCommandsByName(name));
+function readOutOfReach(
+  ownFiles: RuntimeOptions<readonly AnyTool[]>['ownFiles'] | undefined,
+  tools: readonly AnyTool[],
+): ReadonlySet<string> {
+  if (ownFiles === undefined || ownFiles === 'reachable') return new Set();
+  const { outOfReach, ...others } = Object(ownFiles) as { readonly outOfReach?: unknown }; // may come from JavaScript
+  if (!Array.isArray(outOfReach) || Object.keys(others).length > 0)
+    refuse('createRuntime: ownFiles takes "reachable" or { outOfReach: [names of tools] }, or leave it out.');
+  const names = new Set(tools.map(({ name }) => name));
+  const unknown = outOfReach.find((name: unknown) => typeof name !== 'string' || !names.has(name)) as unknown;
+  if (unknown !== undefined)
+    refuse(
+      `createRuntime: ownFiles.outOfReach names ${JSON.stringify(unknown)}, which is not a tool of this runtime.`,
+    );
+  return new Set(outOfReach as readonly string[]);
+}

@@ -63,10 +63,11 @@ export type RuntimeOptions<Tools extends readonly AnyTool[]> = {
    */
   readonly protectedFiles?: ProtectedFiles;
   /**
-   * Accepts that a tool which runs commands can reach the files of the ledger. Without it, such a tool is refused
-   * unless it runs in the sandboxed executor, by hand-off, or the ledger is not a file.
+   * A tool that runs commands is refused if they can reach the files of the ledger, unless it runs in the sandboxed
+   * executor. `reachable` accepts the risk for all tools. `outOfReach` names tools that run no commands, or run them as
+   * another user or on another machine, such as hand-off tools.
    */
-  readonly ownFiles?: 'reachable';
+  readonly ownFiles?: 'reachable' | { readonly outOfReach: readonly string[] };
   /** Repairs arguments that neither match their schema nor could be coerced. Two tries by default. */
   readonly repair?: Repair | Repairer;
   /**

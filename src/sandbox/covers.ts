@@ -5,6 +5,7 @@
 import { lstatSync, mkdirSync, readdirSync, statSync, type Stats } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
+import { foldName } from '../base/fold-name.ts';
 import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
 import { realPath } from '../runtime/files/real-path.ts';
 
@@ -111,7 +112,7 @@ export function cover(
 }
 
 /**
- * The path, and existing ones that the text rule takes for the same: it ignores case. Only names inside these folders
+ * The path, and existing ones that the text rule takes for the same (base/fold-name.ts). Only names inside these folders
  * are compared.
  */
 export function findSpellings(path: string, visible: readonly string[]): readonly string[] {
@@ -119,14 +120,12 @@ export function findSpellings(path: string, visible: readonly string[]): readonl
   for (const part of path.split('/').filter((each) => each !== ''))
     found = found.flatMap((folder) => {
       const others = isInsideOne(visible, realPath(folder))
-        ? list(folder).filter((name) => name !== part && fold(name) === fold(part))
+        ? list(folder).filter((name) => name !== part && foldName(name) === foldName(part))
         : [];
       return [part, ...others].map((name) => join(folder, name));
     });
   return found;
 }
-
-const fold = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** The inode of the path itself, not of what it links to. Undefined if it does not exist. */
 export function inodeOf(path: string): string | undefined {

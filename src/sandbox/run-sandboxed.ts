@@ -8,17 +8,16 @@
  * 3. The arguments go to bubblewrap through a pipe, so values of the environment do not appear in process lists.
  */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
-import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { QuittanceError } from '../base/error.ts';
 import { argumentsAt, busAt, filterAt, firstFileAt, mebibyte, statusAt } from './bubblewrap-arguments.ts';
 import { systemTexts, toBubblewrapArguments, toInnerWords } from './bubblewrap-arguments.ts';
 import { inodeOf } from './covers.ts';
-import { measureProcesses, waitUntilGone } from './measure-processes.ts';
-import { createOutputKeeper } from './output-keeper.ts';
 import type { SandboxPlan } from './plan.ts';
 import { createProxy, type Proxy } from './proxy.ts';
 import { createSeccompFilter } from './seccomp-filter.ts';
+import { setTimeout as setTimeoutPromise } from 'node:timers/promises';
 
 /** The programs that the executor needs on the host. */
 export type SandboxEngine = { readonly bubblewrap: string; readonly prlimit: string };
@@ -240,4 +239,93 @@ async function watchUntilEnd(
     clearInterval(meter);
     signal?.removeEventListener('abort', cancel);
   }
+}
+
+/** Keeps the beginning and the end of a stream. */
+export function createOutputKeeper(mostBytes: number): {
+  readonly add: (chunk: Buffer) => void;
+  readonly text: () => string;
+  readonly omittedBytes: () => number;
+} {
+  const headBytes = Math.ceil(mostBytes / 2);
+  const tailBytes = mostBytes - headBytes;
+  const head: Buffer[] = [];
+  let headLength = 0;
+  let tail: Buffer = Buffer.alloc(0);
+  let total = 0;
+  const omittedBytes = (): number => Math.max(0, total - mostBytes);
+  return {
+    add: (chunk) => {
+      total += chunk.length;
+      const room = headBytes - headLength;
+      // A copy: the chunk may be a small part of a large buffer.
+      if (room > 0) head.push(Buffer.from(chunk.subarray(0, room)));
+      headLength += Math.min(room, chunk.length);
+      const rest = chunk.subarray(Math.max(0, room));
+      if (rest.length > 0)
+        tail =
+          tailBytes === 0
+            ? tail
+            : Buffer.concat([tail, rest].map((each) => each.subarray(-tailBytes))).subarray(-tailBytes);
+    },
+    text: () => {
+      const decode = (bytes: Buffer, stream: boolean): string => new TextDecoder().decode(bytes, { stream });
+      const start = Buffer.concat(head);
+      if (omittedBytes() === 0) return decode(Buffer.concat([start, tail]), false);
+      // Both cuts may be in the middle of a letter.
+      const from = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
+      return `${decode(start, true)}\n[${omittedBytes()} bytes omitted here]\n${decode(tail.subarray(Math.max(0, from)), false)}`;
+    },
+    omittedBytes,
+  };
+}
+
+/* The processes of a sandbox, as the host sees them. */
+
+/**
+ * bubblewrap may end shortly before the first process of its namespace. The kernel has ended all others when that one
+ * is gone, or waits to be collected by a parent.
+ */
+export async function waitUntilGone(first: number | undefined): Promise<void> {
+  if (first === undefined) return;
+  for (let waitedMs = 0; waitedMs < longestEndMs; waitedMs++) {
+    try {
+      if (/^State:\s*[ZX]/m.test(readFileSync(`/proc/${first}/status`, 'latin1'))) return;
+    } catch {
+      return;
+    }
+    await setTimeoutPromise(1);
+  }
+  throw new Error(`Process ${first} of the sandbox was killed and has not ended.`);
+}
+
+/** A killed process can wait for a slow disk. */
+const longestEndMs = 30_000;
+
+/**
+ * The processes of a sandbox and their memory, through its own /proc, which lists no others. Undefined before it has
+ * one, and when it has ended.
+ */
+export function measureProcesses(
+  first: number,
+): { readonly processes: number; readonly bytes: number } | undefined {
+  const folder = `/proc/${first}/root/proc`;
+  let ids: readonly string[];
+  try {
+    // Until its mounts are made, the sandbox still has the root of the host.
+    if (statSync(folder).dev === statSync('/proc').dev) return undefined;
+    ids = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return undefined;
+  }
+  let bytes = 0;
+  for (const id of ids)
+    try {
+      const status = readFileSync(`${folder}/${id}/status`, 'latin1');
+      for (const [, kibibytes = '0'] of status.matchAll(/^Rss(?:Anon|Shmem):\s*(\d+) kB/gm))
+        bytes += Number(kibibytes) * 1_024;
+    } catch {
+      // The process has ended.
+    }
+  return { processes: ids.length, bytes };
 }

@@ -7,6 +7,7 @@ import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/clien
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { tokenFileOptions } from '../make-token.ts';
 import { cliCommand } from '../run-cli.ts';
 import { compileCache } from './suite/package-arguments.ts';
 
@@ -29,7 +30,15 @@ function gateway(): { folder: string; command: string; args: string[] } {
   const config = join(folder, 'mcp.json');
   writeFileSync(config, JSON.stringify({ mcpServers }));
   const ledger = join(folder, 'ledger.db');
-  const [command, ...args] = cliCommand('mcp', '--config', config, '--observe', '--ledger', ledger);
+  const [command, ...args] = cliCommand(
+    'mcp',
+    '--config',
+    config,
+    '--observe',
+    '--ledger',
+    ledger,
+    ...tokenFileOptions(ledger),
+  );
   return { folder, command, args };
 }
 

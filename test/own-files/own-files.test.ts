@@ -64,6 +64,15 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
     expect(await stage.call('Bash', { command: different, cwd: agent })).toMatchObject(refused);
   });
 
+  test('a substitution, a pattern above a folder and a NUL hide no file', async () => {
+    const { ledgerPath: path } = stage;
+    const commands = [`cat $(echo ${path})`, `x="$(<${path})"`, `cat <(cat ${path})`, `cat \`echo ${path}\``];
+    const below = ['$H/.quittance/credentials.json', '/r*/.quittance/credentials.json', '~root/.quittance/x'];
+    for (const command of [...commands, ...below.map((each) => `cat ${each}`)])
+      expect({ command, ...(await stage.call('Bash', { command })) }).toMatchObject({ command, ...refused });
+    expect(await stage.call('read_file', { path: `${path}\0.txt` })).toMatchObject(refused);
+  });
+
   test('ordinary calls pass', async () => {
     const { agent } = stage;
     const good: readonly (readonly [string, JsonObject])[] = [
@@ -186,9 +195,33 @@ describe('a tool that runs commands', () => {
     const options = { tools: [shell(spec)], ledger: `sqlite:${join(root, 'other', 'ledger.db')}` };
     mkdirSync(join(root, 'other'));
     expect(() => createRuntime(options)).toThrow(
-      /quittance\/sandbox, keep the ledger in PostgreSQL, or run the tool as another user.*ownFiles: 'reachable'/,
+      /createSandbox of quittance\/sandbox, or keep the ledger in PostgreSQL\. .*ownFiles: \{ outOfReach: \[.*'reachable'/,
     );
     await createRuntime({ ...options, ownFiles: 'reachable' }).close();
+    await createRuntime({ ...options, ownFiles: { outOfReach: [spec.name] } }).close();
+    await close();
+  });
+
+  test('a hand-off tool counts too, and an acceptance names its tool', async () => {
+    const { root, close } = await setOwnFilesStage(door, 'outside');
+    mkdirSync(join(root, 'other'));
+    const work = defineTool({
+      name: 'convert',
+      description: 'x',
+      input: { type: 'object', properties: { cmd: { type: 'string' } } },
+      handoff: true,
+    });
+    const options = {
+      tools: [work, shell({ name: 'bash' })],
+      ledger: `sqlite:${join(root, 'other', 'ledger.db')}`,
+    };
+    const create = (outOfReach: readonly string[]) =>
+      createRuntime({ ...options, ownFiles: { outOfReach } as never });
+    expect(() => createRuntime(options)).toThrow('"convert" counts as one that runs commands');
+    expect(() => create(['convert'])).toThrow('"bash" counts as one that runs commands');
+    expect(() => create(['bash'])).toThrow('"convert" counts as one that runs commands');
+    expect(() => create(['convert', 'bash', 'bsh'])).toThrow('ownFiles.outOfReach names "bsh"');
+    await create(['convert', 'bash']).close();
     await close();
   });
 

@@ -1,7 +1,7 @@
 import { limits } from '../../runtime/host/limits.ts';
 import type { ForSession } from '../../runtime/hold/keep-decision.ts';
 import type { CliCommand, Given } from '../command.ts';
-import { decideQuestion, decisionOptions } from '../decide-question.ts';
+import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 import { parseSpan } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -37,6 +37,7 @@ export const approveCommand: CliCommand = {
       'also approve five later calls within the hour; if the rules need several people, all of them must agree',
     ],
   ],
+  effect: decisionEffect('approve'),
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'approve',

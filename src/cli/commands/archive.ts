@@ -5,8 +5,9 @@ import type { RemovalReason } from '../../ledger/removal.ts';
 import { refuseUnresolved } from '../../ledger/removal.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { Context, CliCommand, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import { proofOptions, readSecret } from '../proof.ts';
-import { readRemovalReason } from '../removal-reason.ts';
+import { readRemovalReason, removalEffect } from '../removal-reason.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { parseMoment } from '../time-text.ts';
@@ -42,17 +43,22 @@ export const archiveCommand: CliCommand = {
       'the same, then remove',
     ],
   ],
+  effect(given, context) {
+    readTarget(given, context);
+    if (!given.has('remove')) return makes;
+    const line = 'quittance archive --before 90d --out archive.jsonl --remove --by NAME --reason TEXT';
+    if (!given.has('reason') || (!given.has('by') && readSecret(given, context) === undefined))
+      throw new UsageError('A removal is recorded with a name and a reason: --by and --reason are needed.', [
+        line,
+      ]);
+    const question = 'Remove the archived sessions from the ledger?';
+    return removalEffect(given, context, { line, question, word: 'remove' });
+  },
   run: async (given, context) => {
-    const target = given.text('out');
+    const target = readTarget(given, context);
     const before = given.text('before');
     const wanted = given.list('session');
-    const example = 'quittance archive --before 90d --out archive.jsonl';
-    if (target === undefined || target === '-')
-      throw new UsageError('--out needs a file: it is verified before anything is removed.', [example]);
-    if ((before === undefined) === (wanted.length === 0))
-      throw new UsageError('Name either --before TIME or --session ID.', [example]);
-    checkOutputFile(target, given.has('force') ? undefined : `${example} --force`, given, context);
-    const removal = await readRemoval(given, context);
+    const removal = given.has('remove') ? readRemovalReason(given, context) : undefined;
     return context.withLedger(
       given,
       async (ledger) => {
@@ -67,15 +73,15 @@ export const archiveCommand: CliCommand = {
   },
 };
 
-async function readRemoval(given: Given, context: Context): Promise<RemovalReason | undefined> {
-  if (!given.has('remove')) return undefined;
-  const line = 'quittance archive --before 90d --out archive.jsonl --remove --by NAME --reason TEXT';
-  if (!given.has('reason') || (!given.has('by') && readSecret(given, context) === undefined))
-    throw new UsageError('A removal is recorded with a name and a reason: --by and --reason are needed.', [
-      line,
-    ]);
-  const question = 'Remove the archived sessions from the ledger?';
-  return readRemovalReason(given, context, { line, question, word: 'remove' });
+function readTarget(given: Given, context: Context): string {
+  const target = given.text('out');
+  const example = 'quittance archive --before 90d --out archive.jsonl';
+  if (target === undefined || target === '-')
+    throw new UsageError('--out needs a file: it is verified before anything is removed.', [example]);
+  if (given.has('before') === given.has('session'))
+    throw new UsageError('Name either --before TIME or --session ID.', [example]);
+  checkOutputFile(target, given.has('force') ? undefined : `${example} --force`, given, context);
+  return target;
 }
 
 /** The ends of sessions without an open or unresolved call whose last event is before this time. */

@@ -9,6 +9,7 @@ import type { BacktestThreadData } from '../backtest-thread.ts';
 import { backtestInThreads } from '../backtest-threads.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { loadOrExplain, needFile } from '../load-or-explain.ts';
 import { exitCodes } from '../exit-code.ts';
 import { loadTools } from '../load-tools.ts';
@@ -62,6 +63,7 @@ export const backtestCommand: CliCommand = {
     ['quittance backtest --contracts new.yaml --tools tools.js', 'also check the schemas of your tools'],
     ['quittance backtest --contracts new.yaml --json | jq \'select(.type == "rule")\'', 'for a program'],
   ],
+  effect: reads,
   run: async (given, context) => {
     const data = readOptions(given, context);
     const tools = data.toolsPath === undefined ? undefined : await loadTools(data.toolsPath);

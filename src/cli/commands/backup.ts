@@ -1,8 +1,9 @@
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { refuseOwnFile } from '../check-output-file.ts';
+import { proofOptions } from '../proof.ts';
 import type { CliCommand } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireDecider } from '../proof.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 import { localTimeText, utcTimeText } from '../time-text.ts';
@@ -27,21 +28,25 @@ export const backupCommand: CliCommand = {
     ['quittance backup /backup/2026-11-17', 'of ./.quittance/ledger.db'],
     ['quittance backup /backup/today --ledger postgres://user@host/database', 'of PostgreSQL'],
   ],
-  async run(given, context) {
+  effect(given, context) {
     const [folder] = given.args;
     if (folder === undefined)
       throw new UsageError('Name the folder for the backup.', ['quittance backup /backup/2026-11-17']);
-    const url = context.ledgerUrl(given);
+    context.ledgerUrl(given);
     refuseOwnFile(folder, given, context);
-    if (given.has('with-seal-key'))
-      // A holder of the key can open sealed inputs and make decision links.
-      await requireDecider(given, context, {
-        role: 'admin',
-        byDefault: context.userName,
-        line: 'quittance backup FOLDER --with-seal-key',
-        question: 'Include the seal key in the backup?',
-        word: 'key',
-      });
+    if (!given.has('with-seal-key')) return makes;
+    // A holder of the key can open sealed inputs and make decision links.
+    return {
+      kind: 'decides',
+      role: 'admin',
+      byDefault: context.userName,
+      line: 'quittance backup FOLDER --with-seal-key',
+      asks: { question: 'Include the seal key in the backup?', word: 'key' },
+    };
+  },
+  async run(given, context) {
+    const [folder = ''] = given.args;
+    const url = context.ledgerUrl(given);
     const { out, err, signal, startProgress, version } = context;
     const { backupLedger } = await import('../../store/backup-ledger.ts');
     try {

@@ -7,8 +7,9 @@ import { readAllSizes } from '../../replay/read-all-entries.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import type { ListedBehavior } from '../behavior-columns.ts';
 import { behaviorColumns, behaviorRow, behaviorToJson, mostBehind } from '../behavior-columns.ts';
+import { proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -26,9 +27,11 @@ export const behaviorsCommand: CliCommand = {
   most: 2,
   about: [
     'A durable behavior stores its position in the ledger and continues from there after a restart. BEHIND is the number of entries it has not read yet. `reading`: a process reads for it. `gone`: the process that read for it ended without releasing it; the next process that has the behavior takes over. `free`: no process reads for it now. `stuck`: its next entry is damaged or was written by a newer version. It skips nothing and continues once it can read that entry.',
-    'drop deletes the position of a behavior that no program has any more. A behavior registered again under that name starts over. While a process reads for the behavior, drop needs --force.',
+    'drop deletes the position of a behavior that no program has any more. It needs a person who confirms it at a terminal, or a token with the role admin. A behavior registered again under that name starts over. While a process reads for the behavior, drop needs --force.',
   ],
   options: {
+    by: { value: 'NAME', help: 'drop: name of the person; default: the user of the system' },
+    ...proofOptions,
     force: { help: 'Drop it even while a process reads for it' },
     json: jsonOption,
   },
@@ -36,6 +39,24 @@ export const behaviorsCommand: CliCommand = {
     ['quittance behaviors', 'list behaviors and their progress'],
     ['quittance behaviors drop flag_orders', 'delete the position of a retired behavior'],
   ],
+  effect(given, { userName }) {
+    const [action = 'list', name] = given.args;
+    if (action === 'list') return reads;
+    if (action !== 'drop') throw stray(action);
+    if (name === undefined)
+      throw new UsageError('Missing behavior name.', [
+        'quittance behaviors',
+        'quittance behaviors drop BEHAVIOR',
+      ]);
+    // A behavior without its position starts over: what it does happens twice.
+    return {
+      kind: 'decides',
+      role: 'admin',
+      byDefault: userName,
+      line: 'quittance behaviors drop BEHAVIOR',
+      asks: { question: `Delete the position of ${terminalText(name)}?`, word: 'drop' },
+    };
+  },
   run(given, context) {
     const [action = 'list', name] = given.args;
     switch (action) {
@@ -43,7 +64,7 @@ export const behaviorsCommand: CliCommand = {
         if (name !== undefined) throw stray(name);
         return context.withLedger(given, (ledger) => list(ledger, given, context));
       case 'drop':
-        return context.withLedger(given, (ledger) => drop(ledger, name, given, context), 'write');
+        return context.withLedger(given, (ledger) => drop(ledger, name ?? '', given, context), 'write');
       default:
         throw stray(action);
     }
@@ -111,17 +132,7 @@ async function statusOf(
   return ownerId !== undefined && (await ledger.owners.statusOf(ownerId)) !== 'gone' ? 'reading' : 'gone';
 }
 
-async function drop(
-  ledger: Ledger,
-  typed: string | undefined,
-  given: Given,
-  { out }: Context,
-): Promise<ExitCode> {
-  if (typed === undefined)
-    throw new UsageError('Missing behavior name.', [
-      'quittance behaviors',
-      'quittance behaviors drop BEHAVIOR',
-    ]);
+async function drop(ledger: Ledger, typed: string, given: Given, { out }: Context): Promise<ExitCode> {
   const found = (await ledger.cursors.read(typed)) ?? (await ledger.cursors.read(fromSafeText(typed)));
   if (found === undefined) {
     const known = (await ledger.cursors.list()).map(({ name }) => terminalText(name));

@@ -9,7 +9,7 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import { filterOptions, pagingOptions, toCallQuery } from '../call-query.ts';
 import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { printList } from '../print-list.ts';
@@ -38,6 +38,7 @@ export const callsCommand: CliCommand = {
     ['quittance calls --follow', 'new calls, as they happen'],
     ['quittance calls --all --json | jq -r .toolName | sort | uniq -c', 'how often each tool was called'],
   ],
+  effect: reads,
   run: (given, context) =>
     context.withLedger(given, (ledger, meant) =>
       given.has('follow') ? follow(ledger, meant, context) : list(ledger, meant, context),

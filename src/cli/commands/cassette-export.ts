@@ -5,6 +5,7 @@ import { writeCassette } from '../../replay/write-cassette.ts';
 import { recordCassette } from '../../replay/record-cassette.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { meantCall, meantSession } from '../meant-options.ts';
@@ -36,6 +37,7 @@ export const cassetteExportCommand: CliCommand = {
     ['quittance cassette export ticket-42 --calls call_1,call_2 --out two.json', 'two calls of a session'],
     ['quittance cassette export ticket-42 --until call_7 --out before.json', 'the calls before one call'],
   ],
+  effect: makes,
   run: async (given, context) => {
     const [sessionId] = given.args;
     if (sessionId === undefined)

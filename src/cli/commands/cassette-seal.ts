@@ -3,6 +3,7 @@ import { sealCassette } from '../../replay/write-cassette.ts';
 import { cassetteFile, orExplain, readTextFile } from '../cassette-file.ts';
 import { refuseOwnFile } from '../check-output-file.ts';
 import type { CliCommand } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 
 export const cassetteSealCommand: CliCommand = {
@@ -15,6 +16,7 @@ export const cassetteSealCommand: CliCommand = {
   ],
   options: {},
   examples: [['quittance cassette seal ticket-42.json', 'after an intended edit']],
+  effect: makes,
   run: async (given, context) => {
     const { err } = context;
     const path = cassetteFile(given, 'seal');

@@ -2,7 +2,7 @@ import type { RecordedCall } from '../../replay/cassette.ts';
 import { inputOf } from '../../replay/cassette.ts';
 import { cassetteFile, readCassetteFile } from '../cassette-file.ts';
 import type { CliCommand } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
 import { colorOf } from '../outcome-query.ts';
@@ -21,6 +21,7 @@ export const cassetteShowCommand: CliCommand = {
     ['quittance cassette show ticket-42.json', 'its calls, one per line'],
     ['quittance cassette show ticket-42.json --json | jq .outcome', 'for a program'],
   ],
+  effect: reads,
   run: async (given, { out }) => {
     const cassette = await readCassetteFile(cassetteFile(given, 'show'));
     const { sessionId, createdAt, tools, calls } = cassette;

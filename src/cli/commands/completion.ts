@@ -1,5 +1,6 @@
 import { completionScript, shells } from '../completion-script.ts';
 import type { CliCommand } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -16,6 +17,7 @@ export const createCompletionCommand = (all: () => readonly CliCommand[]): CliCo
     ['eval "$(quittance completion zsh)"', 'in ~/.zshrc, after compinit'],
     ['quittance completion fish > ~/.config/fish/completions/quittance.fish', 'once'],
   ],
+  effect: reads,
   run: async (given, { out }) => {
     const [wanted] = given.args;
     const shell = shells.find((each) => each === wanted);

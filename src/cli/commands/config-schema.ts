@@ -1,4 +1,5 @@
 import type { CliCommand } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { createConfigSchema } from '../settings/config-schema.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
@@ -11,6 +12,7 @@ export const configSchemaCommand: CliCommand = {
   ],
   options: {},
   examples: [['quittance config schema > config.schema.json', 'save it next to the configuration']],
+  effect: reads,
   run: async (_given, { out }) => {
     await out.print(JSON.stringify(createConfigSchema(serveSettings), undefined, 2));
     return exitCodes.good;

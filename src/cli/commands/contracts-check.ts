@@ -9,6 +9,7 @@ import { postgresOwnFiles } from '../../store/postgres/postgres-own-files.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import type { LintWarning } from '../../policy/language/lint-warning.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { needFiles, problemLines, tryToLoad, type Loading } from '../load-or-explain.ts';
 import { toolsInLedger } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -39,6 +40,7 @@ export const contractsCheckCommand: CliCommand = {
       'the same, for the tools that a ledger has seen',
     ],
   ],
+  effect: reads,
   run: async (given, context) => {
     const paths = needFiles(given.args, 'contracts check');
     const tools = await knownTools(given, context);

@@ -2,6 +2,7 @@ import type { ContractsOptions } from '../../contracts/contracts-options.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { readCaseFiles } from '../case-files.ts';
 import { createCaseLoader, toCaseCall } from '../run-cases.ts';
 import type { Change, ComparedCall, RuleChange } from '../compare-rules.ts';
@@ -52,6 +53,7 @@ export const contractsDiffCommand: CliCommand = {
       'the effect of an edit',
     ],
   ],
+  effect: reads,
   run: async (given, context) => {
     const [oldPath, newPath] = given.args;
     if (oldPath === undefined || newPath === undefined)

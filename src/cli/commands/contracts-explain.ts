@@ -7,6 +7,7 @@ import type { ContractsProblem } from '../../policy/language/contracts-problem.t
 import { nodeFromJson } from '../../policy/read/document-node.ts';
 import { DocumentReader } from '../../policy/read/document-reader.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { readPrincipal } from '../contracts-case.ts';
 import { explanationLines, explanationToJson } from '../explanation-lines.ts';
 import { loadOrExplain, needFiles } from '../load-or-explain.ts';
@@ -55,6 +56,7 @@ export const contractsExplainCommand: CliCommand = {
       'a call and its output',
     ],
   ],
+  effect: reads,
   run: async (given, context) => {
     const paths = needFiles(given.args, 'contracts explain');
     const directory = given.text('working-directory');

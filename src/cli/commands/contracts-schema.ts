@@ -1,5 +1,6 @@
 import { createDocumentSchema } from '../../policy/read/document-schema.ts';
 import type { CliCommand } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 
 export const contractsSchemaCommand: CliCommand = {
@@ -10,6 +11,7 @@ export const contractsSchemaCommand: CliCommand = {
   ],
   options: {},
   examples: [['quittance contracts schema > contracts.schema.json', 'save it next to the contracts']],
+  effect: reads,
   run: async (_given, { out }) => {
     await out.print(JSON.stringify(createDocumentSchema(), undefined, 2));
     return exitCodes.good;

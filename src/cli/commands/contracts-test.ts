@@ -1,4 +1,5 @@
 import type { CliCommand, Context } from '../command.ts';
+import { reads } from '../command.ts';
 import { readCaseFiles } from '../case-files.ts';
 import type { CaseResult } from '../run-cases.ts';
 import { runCases } from '../run-cases.ts';
@@ -33,6 +34,7 @@ export const contractsTestCommand: CliCommand = {
     ['quittance contracts test base.yaml team.yaml --cases team.cases.yaml', 'two documents, composed'],
     ['quittance contracts test contracts.yaml --json | jq "select(.passed == false)"', 'failed cases'],
   ],
+  effect: reads,
   run: async (given, context) => {
     const { out } = context;
     const paths = needFiles(given.args, 'contracts test');

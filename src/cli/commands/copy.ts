@@ -1,5 +1,6 @@
 import { parseLedgerUrl } from '../../store/ledger-url.ts';
 import type { CliCommand } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findLedger } from '../find-ledger.ts';
 import { UsageError } from '../usage-error.ts';
@@ -21,6 +22,7 @@ export const copyCommand: CliCommand = {
     [line, 'from a file to PostgreSQL'],
     ['quittance copy postgres://user@host/database ledger.db', 'from PostgreSQL to a file'],
   ],
+  effect: makes,
   async run(given, context) {
     const [from, to] = given.args;
     if (from === undefined || to === undefined)

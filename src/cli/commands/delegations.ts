@@ -2,10 +2,9 @@ import { describePerson } from '../../call/describe-identity.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { DelegationView } from '../../runtime/people/delegations.ts';
 import { listDelegations } from '../../runtime/people/delegations.ts';
-import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
-import type { Proof } from '../proof.ts';
-import { confirmWith, proofOptions, requireProof } from '../proof.ts';
+import { confirmWith, proofOf, proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Given, Proof } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { withPeopleRuntime } from '../people-runtime.ts';
@@ -51,26 +50,18 @@ export const delegationsCommand: CliCommand = {
     ['quittance delegations give --to dan --for 7d --by "Ada" --reason "Holiday"', 'dan approves for a week'],
     ['quittance delegations revoke dlg_1a2b3c4d --by "Ada"', 'end it early'],
   ],
-  async run(given, context) {
+  effect(given) {
     const [action = 'list', subject] = given.args;
     switch (action) {
       case 'list':
-        return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
-      case 'give': {
+        return reads;
+      case 'give':
         requireOption(given, 'to', 'A delegation needs a delegate', giveLine);
-        const proof = await requireProof(given, context, { role: 'approver', line: giveLine });
-        return context.withLedger(given, (ledger, meant) => give(ledger, meant, context, proof), 'write');
-      }
-      case 'revoke': {
+        return { kind: 'decides', role: 'approver', line: giveLine };
+      case 'revoke':
         if (subject === undefined)
           throw new UsageError('Missing delegation id.', ['quittance delegations', revokeLine]);
-        const proof = await requireProof(given, context, { role: 'approver', line: revokeLine });
-        return context.withLedger(
-          given,
-          (ledger, meant) => revoke(ledger, subject, meant, context, proof),
-          'write',
-        );
-      }
+        return { kind: 'decides', role: 'approver', line: revokeLine };
       default:
         throw new UsageError(`Expected "list", "give" or "revoke"; found ${JSON.stringify(action)}.`, [
           'quittance delegations',
@@ -78,6 +69,19 @@ export const delegationsCommand: CliCommand = {
           revokeLine,
         ]);
     }
+  },
+  async run(given, context) {
+    const [action = 'list', subject = ''] = given.args;
+    if (action === 'list') return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
+    const proof = proofOf(context);
+    return context.withLedger(
+      given,
+      (ledger, meant) =>
+        action === 'give'
+          ? give(ledger, meant, context, proof)
+          : revoke(ledger, subject, meant, context, proof),
+      'write',
+    );
   },
 };
 

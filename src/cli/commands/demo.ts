@@ -9,6 +9,7 @@ import { hideUrlPasswords, showLedgerUrl } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import { contractsFromYaml } from '../../contracts/from-yaml.ts';
+import { proofOptions, whyNoLogin } from '../proof.ts';
 import type { CliCommand, Context } from '../command.ts';
 import { playDemo } from '../demo/play-demo.ts';
 import { demoRules } from '../demo/demo-rules.ts';
@@ -16,8 +17,6 @@ import { createDemoTools } from '../demo/demo-tools.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { defaultLedger, ledgerFile } from '../find-ledger.ts';
-import { proofOptions, whyNoLogin } from '../proof.ts';
-import { refuseOwners } from '../refuse-owners.ts';
 import { makeFolder } from '../make-folder.ts';
 import { terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
@@ -48,12 +47,12 @@ export const demoCommand: CliCommand = {
     ['quittance demo', 'the shop, with its ledger in ./.quittance'],
     ['quittance demo --ledger /tmp/shop.db --port 0 --no-open', 'with another ledger'],
   ],
+  effect: (given, context) => ({ kind: 'serves', ledgerUrl: context.ledgerUrl(given, 'make') }),
   async run(given, context) {
     const ledgerUrl = context.ledgerUrl(given, 'make');
     // A ledger in a database has no folder: the rules and the seal key are in the one of this project.
     const folder = dirname(ledgerFile(ledgerUrl) ?? defaultLedger);
     makeFolder(folder, ['quittance demo --ledger path/to/shop.db']);
-    await refuseOwners(ledgerUrl);
     const noLogin = await whyNoLogin(given, context, ledgerUrl);
     const ledger = await openLedger(ledgerUrl);
     const closing: (() => unknown)[] = [() => ledger.close()];

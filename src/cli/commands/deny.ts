@@ -1,5 +1,5 @@
 import type { CliCommand } from '../command.ts';
-import { decideQuestion, decisionOptions } from '../decide-question.ts';
+import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 
 export const denyCommand: CliCommand = {
   name: 'deny',
@@ -14,6 +14,7 @@ export const denyCommand: CliCommand = {
     ['quittance deny cnf_5f2197f1 --by "Ada" --reason "Not before the audit."', 'deny it with a reason'],
     ['quittance deny call_7 --session ticket-42 --by "Ada"', 'name it by its call id'],
   ],
+  effect: decisionEffect('deny'),
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'deny',

@@ -2,6 +2,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import { diffSessions } from '../../replay/diff-sessions.ts';
 import type { CliCommand, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { diffLines, diffToJson } from '../diff-lines.ts';
 import { exitCodes } from '../exit-code.ts';
 import { meantSession } from '../meant-options.ts';
@@ -31,6 +32,7 @@ export const diffCommand: CliCommand = {
     ['quittance diff nightly nightly --ledger monday.db --ledger-b tuesday.db', 'sessions of two ledgers'],
     ["quittance diff a b --json | jq '.differences[]?.field'", 'the differing fields, for a program'],
   ],
+  effect: reads,
   run: async (given, context) => {
     const [a, b] = given.args;
     if (a === undefined || b === undefined)

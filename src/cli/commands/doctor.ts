@@ -6,6 +6,7 @@ import { withPgEnvironment } from '../../store/postgres/pg-environment.ts';
 import { findGivenSealKey, findSealKey } from '../../store/seal-key.ts';
 import { isDamaged } from '../../store/sqlite/database.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { defaultLedger } from '../find-ledger.ts';
 import { checkExecutor } from '../doctor/check-executor.ts';
@@ -41,6 +42,7 @@ export const doctorCommand: CliCommand = {
     ['quittance doctor', 'the default ledger'],
     ['quittance doctor --config /etc/quittance/quittance.yaml', 'the set-up of a service'],
   ],
+  effect: reads,
   async run(given, context) {
     const counts = { ok: 0, note: 0, warning: 0, problem: 0 };
     for await (const finding of findAll(given, context)) {

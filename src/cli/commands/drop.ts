@@ -1,7 +1,7 @@
 import { removeSession } from '../../ledger/removal.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
+import { readRemovalReason, removalEffect, removalOptions, toUsageError } from '../removal-reason.ts';
 import { requireOption } from '../require-option.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 
@@ -18,10 +18,14 @@ export const dropCommand: CliCommand = {
     ...removalOptions,
   },
   examples: [[line, 'one session']],
-  async run(given, context) {
+  effect(given, context) {
     const wanted = requireOption(given, 'session', 'A removal needs a session', line);
     const question = `Remove the session ${terminalText(wanted)} permanently?`;
-    const reason = await readRemovalReason(given, context, { line, question, word: 'drop' });
+    return removalEffect(given, context, { line, question, word: 'drop' });
+  },
+  async run(given, context) {
+    const wanted = requireOption(given, 'session', 'A removal needs a session', line);
+    const reason = readRemovalReason(given, context);
     return context.withLedger(
       given,
       async (ledger, meant) => {

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { createRedactor } from '../../base/redaction.ts';
 import { undoneCallId } from '../../runtime/host/undo-tool.ts';
 import type { CliCommand } from '../command.ts';
-import { decideQuestion, decisionOptions } from '../decide-question.ts';
+import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 import { differenceLines } from '../difference-lines.ts';
 import { exitCodes } from '../exit-code.ts';
 import { inputDifference } from '../input-difference.ts';
@@ -34,6 +34,7 @@ export const editCommand: CliCommand = {
       'from a script',
     ],
   ],
+  effect: decisionEffect('edit'),
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'edit',

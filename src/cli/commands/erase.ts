@@ -1,7 +1,7 @@
 import { eraseContents } from '../../ledger/removal.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { readRemovalReason, removalOptions, toUsageError } from '../removal-reason.ts';
+import { readRemovalReason, removalEffect, removalOptions, toUsageError } from '../removal-reason.ts';
 import { requireOption } from '../require-option.ts';
 import { safeJson, terminalText } from '../terminal-text.ts';
 
@@ -19,10 +19,14 @@ export const eraseCommand: CliCommand = {
     ...removalOptions,
   },
   examples: [[line, 'a whole session']],
-  async run(given, context) {
+  effect(given, context) {
     const wanted = requireOption(given, 'session', 'A removal needs a session', line);
     const question = `Empty ${given.has('call') ? 'this call' : 'the session'} ${terminalText(given.text('call') ?? wanted)} permanently?`;
-    const reason = await readRemovalReason(given, context, { line, question, word: 'erase' });
+    return removalEffect(given, context, { line, question, word: 'erase' });
+  },
+  async run(given, context) {
+    const wanted = requireOption(given, 'session', 'A removal needs a session', line);
+    const reason = readRemovalReason(given, context);
     return context.withLedger(
       given,
       async (ledger, meant) => {

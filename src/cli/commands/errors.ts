@@ -3,7 +3,7 @@ import { summarizeErrors } from '../../ledger/summarize-errors.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import { callToJson } from '../call-columns.ts';
 import type { CliCommand, Context } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
@@ -34,6 +34,7 @@ export const errorsCommand: CliCommand = {
     ['quittance errors --session ticket-42', 'errors of one session'],
     ["quittance errors --json | jq -r '[.whoseMove, .code, .count] | @tsv'", 'for a program'],
   ],
+  effect: reads,
   run: (given, context) =>
     context.withLedger(given, async (ledger, meant) => {
       const now = context.now();

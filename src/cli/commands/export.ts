@@ -6,6 +6,7 @@ import type { Head } from '../../ledger/chain.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context } from '../command.ts';
+import { makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -29,6 +30,7 @@ export const exportCommand: CliCommand = {
     ['quittance export --session ticket-42 --out ticket-42.jsonl', 'one session'],
     ['quittance export --out - | gzip > ledger.jsonl.gz', 'the whole ledger, compressed'],
   ],
+  effect: makes,
   run: (given, context) => {
     const target = given.text('out');
     if (target === undefined)

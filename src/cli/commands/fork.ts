@@ -9,7 +9,7 @@ import { repeatCalls } from '../../replay/repeat-calls.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -47,6 +47,7 @@ export const forkCommand: CliCommand = {
     [`${line} --at call_7`, 'from one call on; then compare: quittance diff'],
     ['quittance fork ticket-42 --server https://quittance.example.org', 'on a server'],
   ],
+  effect: makes,
   async run(given, context) {
     const [typed] = given.args;
     if (typed === undefined) throw new UsageError('Missing session id.', [line, 'quittance sessions']);

@@ -6,10 +6,9 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { GrantView } from '../../runtime/host/grant-view.ts';
 import { listGrants } from '../../runtime/grants/grants.ts';
 import { withPeopleRuntime } from '../people-runtime.ts';
-import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
-import type { Proof } from '../proof.ts';
-import { confirmWith, proofOptions, requireProof } from '../proof.ts';
+import { confirmWith, proofOf, proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Given, Proof } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
@@ -60,6 +59,16 @@ export const grantsCommand: CliCommand = {
       'ask for approval again from now on',
     ],
   ],
+  effect(given) {
+    const [action = 'list', subject] = given.args;
+    if (action === 'list') return reads;
+    if (action !== 'give' && action !== 'revoke') throw stray(action);
+    const line = action === 'give' ? giveLine : revokeLine;
+    if (subject === undefined)
+      throw new UsageError(action === 'give' ? 'Missing tool name.' : 'Missing grant id.', [line]);
+    if (action === 'give') requireOption(given, 'session', 'A grant needs a session', line);
+    return { kind: 'decides', role: 'approver', line };
+  },
   async run(given, context) {
     const [action = 'list', subject] = given.args;
     switch (action) {
@@ -68,15 +77,10 @@ export const grantsCommand: CliCommand = {
         return context.withLedger(given, (ledger, meant) => list(ledger, meant, context));
       case 'give':
       case 'revoke': {
-        const line = action === 'give' ? giveLine : revokeLine;
-        if (subject === undefined)
-          throw new UsageError(action === 'give' ? 'Missing tool name.' : 'Missing grant id.', [line]);
-        if (action === 'give') requireOption(given, 'session', 'A grant needs a session', line);
-        const proof = await requireProof(given, context, { role: 'approver', line });
         const act = action === 'give' ? give : revoke;
         return context.withLedger(
           given,
-          (ledger, meant) => act(ledger, subject, meant, context, proof),
+          (ledger, meant) => act(ledger, subject ?? '', meant, context, proofOf(context)),
           'write',
         );
       }

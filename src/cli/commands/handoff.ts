@@ -7,14 +7,14 @@ import { foldStored } from '../../ledger/fold-stored.ts';
 import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import type { HandoffReport } from '../../runtime/handoff/handoff-report.ts';
 import { toHandoffView } from '../../runtime/handoff/list-handoffs.ts';
+import { proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, makes, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
 import type { ShownHandoff } from '../handoff-columns.ts';
 import { handoffColumns, handoffRow, handoffToJson } from '../handoff-columns.ts';
-import { proofOptions, requireDecider } from '../proof.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { withRuntime } from '../with-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
@@ -67,6 +67,21 @@ export const handoffCommand: CliCommand = {
       'report a failure',
     ],
   ],
+  effect(given, context) {
+    const [action = 'list', subject] = given.args;
+    if (action === 'list') return reads;
+    // A report proves itself by the token of its claim.
+    if (action !== 'claim') return makes;
+    checkClaim(subject, given);
+    // The claim shows real arguments and a token that ends the call.
+    return {
+      kind: 'decides',
+      role: 'operator',
+      byDefault: context.userName,
+      line: claimLine,
+      asks: { question: 'Claim the call and show its arguments?', word: 'claim' },
+    };
+  },
   run(given, context) {
     const [action = 'list', subject] = given.args;
     if (subject !== undefined && action !== 'claim') throw stray(subject);
@@ -114,7 +129,8 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   return exitCodes.good;
 }
 
-async function claim(typed: string | undefined, given: Given, context: Context): Promise<ExitCode> {
+/** Returns the name of the worker. */
+function checkClaim(typed: string | undefined, given: Given): string {
   if ((typed === undefined) === !given.has('tool'))
     throw new UsageError('Missing call: give a call id, or a tool with --tool.', [
       claimLine,
@@ -127,15 +143,14 @@ async function claim(typed: string | undefined, given: Given, context: Context):
       claimLine,
       claimLine.replace('--json', '--show-token'),
     ]);
+  given.count('lease');
+  return worker;
+}
+
+async function claim(typed: string | undefined, given: Given, context: Context): Promise<ExitCode> {
+  const worker = checkClaim(typed, given);
   const lease = given.count('lease');
-  // The claim shows real arguments and a token that ends the call.
-  const { identity } = await requireDecider(given, context, {
-    role: 'operator',
-    byDefault: context.userName,
-    line: claimLine,
-    question: 'Claim the call and show its arguments?',
-    word: 'claim',
-  });
+  const { identity } = proofOf(context).decider;
   const terms = {
     worker,
     identity,

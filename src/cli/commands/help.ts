@@ -1,4 +1,5 @@
 import type { CliCommand, Topic } from '../command.ts';
+import { reads } from '../command.ts';
 import { findCommand } from '../command-line.ts';
 import { exitCodes } from '../exit-code.ts';
 import { commandHelp, groupHelp, isGroup, programHelp } from '../program-help.ts';
@@ -15,6 +16,7 @@ export const createHelpCommand = (topics: () => readonly Topic[]): CliCommand =>
     ['quittance help verify', 'one command'],
     ['quittance help contracts', 'the commands for contracts'],
   ],
+  effect: reads,
   run: async (given, { out }) => {
     const name = given.args.join(' ');
     const commands = topics().flatMap((topic) => topic.commands);

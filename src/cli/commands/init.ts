@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
 import { askChoice } from '../init/ask-choice.ts';
@@ -32,6 +33,7 @@ export const initCommand: CliCommand = {
     ['quittance init my-agent --framework ai-sdk', 'in a new folder, for the AI SDK'],
     ['quittance init my-agent --yes', 'without questions'],
   ],
+  effect: makes,
   async run(given, context) {
     const { out, err, version, signal } = context;
     const [typed = '.'] = given.args;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { writeCredential } from '../server/credentials.ts';
 import { readServerUrl, request, serverOf } from '../server/server-client.ts';
@@ -24,6 +25,7 @@ export const loginCommand: CliCommand = {
     ['quittance login https://quittance.example.org', 'sign in'],
     ['quittance whoami', 'show who you are'],
   ],
+  effect: makes,
   async run(given, context) {
     const server = given.args[0] === undefined ? serverOf(given, context) : readServerUrl(given.args[0]);
     if (server === undefined)

@@ -1,4 +1,5 @@
 import type { CliCommand } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readCredential, removeCredential } from '../server/credentials.ts';
 import { request, serverOf } from '../server/server-client.ts';
@@ -10,6 +11,7 @@ export const logoutCommand: CliCommand = {
   about: ['Ends the sign-in at the server and removes its credentials from this machine.'],
   options: { server: { value: 'URL', help: 'Server; default: the last one you signed in to' } },
   examples: [['quittance logout', 'sign out']],
+  effect: makes,
   async run(given, context) {
     const credential = readCredential(context.env, serverOf(given, context));
     if (credential === undefined)

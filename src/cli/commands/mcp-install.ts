@@ -9,10 +9,19 @@ import type { Rewrite } from '../../mcp/config/rewrite-config.ts';
 import { installGateway } from '../../mcp/config/rewrite-config.ts';
 import type { Wrapper } from '../../mcp/config/wrap-entry.ts';
 import { hideUrlPasswords, parseLedgerUrl } from '../../store/ledger-url.ts';
-import { applyRewrites, configOptions, homeOf, installFolder, readClientConfigs } from '../client-configs.ts';
+import type { ConfigRewrite } from '../client-configs.ts';
+import {
+  applyRewrites,
+  configOptions,
+  homeOf,
+  installFolder,
+  readClientConfigs,
+  rewriteEffect,
+} from '../client-configs.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, makes } from '../command.ts';
 import { proofOptions } from '../proof.ts';
+import { setObserved } from '../run-gateway.ts';
 import { needFile } from '../load-or-explain.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -40,23 +49,41 @@ export const mcpInstallCommand: CliCommand = {
     ['quittance mcp install --client vscode --yes', 'without a question'],
     ['quittance mcp install --config .mcp.json', 'one file'],
   ],
+  async effect(given, context) {
+    const { observes, rewrites } = await readRewrites(given, context);
+    const how = { line: `${line} --observe --yes`, side: 'to' } as const;
+    return observes ? rewriteEffect(rewrites, how, given, context) : makes;
+  },
   async run(given, context) {
-    const documents = await readClientConfigs('mcp install', given, context);
-    const wrapper = await readWrapper(given, context);
-    return applyRewrites(
-      documents.map((document) => ({ document, rewrite: installGateway(document, wrapper) })),
-      {
-        verb: 'Put these servers behind Quittance',
-        given,
-        context,
-        write: writeInstalled,
-        ...(wrapper.observe && {
-          proof: { line: `${line} --observe --yes`, word: 'observe', side: 'to' } as const,
-        }),
-      },
-    );
+    const { observes, rewrites } = await readRewrites(given, context);
+    return applyRewrites(rewrites, {
+      verb: 'Put these servers behind Quittance',
+      given,
+      context,
+      write: writeInstalled,
+      ...(observes && {
+        word: 'observe',
+        confirmed: (changed: Rewrite['changed']) =>
+          setObserved(
+            changed.map(({ to }) => to),
+            true,
+            given,
+            context,
+          ),
+      }),
+    });
   },
 };
+
+async function readRewrites(
+  given: Given,
+  context: Context,
+): Promise<{ readonly observes: boolean; readonly rewrites: readonly ConfigRewrite[] }> {
+  const documents = await readClientConfigs('mcp install', given, context);
+  const { observes, ...wrapper } = await readWrapper(given, context);
+  const rewrites = documents.map((document) => ({ document, rewrite: installGateway(document, wrapper) }));
+  return { observes, rewrites };
+}
 
 function writeInstalled(document: ConfigDocument, { text: to, changed }: Rewrite, context: Context): string {
   const { file, text: from } = document;
@@ -68,12 +95,17 @@ function writeInstalled(document: ConfigDocument, { text: to, changed }: Rewrite
   return changeConfigFile({ file, folder, from, to, installed, now: context.now() });
 }
 
-async function readWrapper(given: Given, context: Context): Promise<Wrapper> {
+async function readWrapper(
+  given: Given,
+  context: Context,
+): Promise<Wrapper & { readonly observes: boolean }> {
   const settings = given.text('settings');
   if (settings !== undefined) needFile(settings, line);
-  const { allowHttp } = settings === undefined ? noSettings : await readSettingsFile(settings);
+  const { allowHttp, observe } = settings === undefined ? noSettings : await readSettingsFile(settings);
   return {
     allowHttp,
+    // The settings may say it too.
+    observes: given.has('observe') || observe,
     program: findProgram(given.text('program')),
     ledger: findInstallLedger(given, context),
     observe: given.has('observe'),

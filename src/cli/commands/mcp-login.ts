@@ -4,6 +4,7 @@ import type { HttpAddress, OAuthSetting } from '../../mcp/config/server-entry.ts
 import { findServerUrlProblem } from '../../mcp/config/server-url.ts';
 import { signInFile } from '../client-configs.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { needFile } from '../load-or-explain.ts';
@@ -34,6 +35,7 @@ export const mcpLoginCommand: CliCommand = {
     ['quittance mcp login --url https://mcp.example.com/mcp', 'sign in at an address'],
     [`${line} --forget`, 'remove its tokens from this machine'],
   ],
+  effect: makes,
   async run(given, context) {
     const { address, setting, name } = await findServer(given);
     const { UpstreamTokens } = await import('../../mcp/gateway/upstream-tokens.ts');

@@ -10,13 +10,12 @@ import { findToolWarnings, toolWarningTexts } from '../../mcp/review/tool-warnin
 import { diffJson } from '../../replay/diff-json.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import { isToolMode, toolModeTreatments } from '../../tool/mode.ts';
-import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { confirmWith, proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Decider, Given, Proof } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
-import type { Decider, Proof } from '../proof.ts';
-import { confirmWith, proofOptions, requireProof } from '../proof.ts';
 import { namesDigest, shortDigest } from '../short-digest.ts';
 import type { Column } from '../table.ts';
 import { layOutTable } from '../table.ts';
@@ -52,11 +51,15 @@ export const mcpReviewCommand: CliCommand = {
     ['quittance mcp review --block github/delete_repo --digest 1a2b3c4d5e6f', 'never run this tool'],
     ['quittance mcp review --forget github/create_issue', 'ask again from now on'],
   ],
-  async run(given, context) {
+  effect(given, { person, userName }) {
     const answers = ['approve', 'block', 'forget'].some((name) => given.has(name));
-    const asks = !answers && !given.has('json') && context.person !== undefined;
-    const needs = { role: 'approver', byDefault: context.userName, line: approveLine } as const;
-    const proof = answers || asks ? await requireProof(given, context, needs) : undefined;
+    const asks = !answers && !given.has('json') && person !== undefined;
+    return answers || asks
+      ? { kind: 'decides', role: 'approver', byDefault: userName, line: approveLine }
+      : reads;
+  },
+  async run(given, context) {
+    const { proof } = context;
     return context.withLedger(
       given,
       async (ledger) => {
@@ -69,7 +72,7 @@ export const mcpReviewCommand: CliCommand = {
         if (given.has('json')) return printJson(servers, context);
         return review(reviews, servers, given, context, proof);
       },
-      'write',
+      proof === undefined ? 'look' : 'write',
     );
   },
 };

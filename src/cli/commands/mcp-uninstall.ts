@@ -1,10 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import { changeConfigFile, readInstalled } from '../../mcp/config/config-change.ts';
 import { uninstallGateway } from '../../mcp/config/rewrite-config.ts';
-import { applyRewrites, configOptions, installFolder, readClientConfigs } from '../client-configs.ts';
-import type { CliCommand } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import type { ConfigRewrite } from '../client-configs.ts';
+import {
+  applyRewrites,
+  configOptions,
+  installFolder,
+  readClientConfigs,
+  rewriteEffect,
+} from '../client-configs.ts';
+import { setObserved } from '../run-gateway.ts';
 import { proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { jsonOption } from '../command.ts';
 
 export const mcpUninstallCommand: CliCommand = {
   name: 'mcp uninstall',
@@ -23,15 +31,24 @@ export const mcpUninstallCommand: CliCommand = {
     ['quittance mcp uninstall --client claude-desktop', 'the servers of a client'],
     ['quittance mcp uninstall --config .mcp.json --yes --token-file admin.token', 'without a question'],
   ],
+  effect: async (given, context) =>
+    rewriteEffect(
+      await readRewrites(given, context),
+      { line: 'quittance mcp uninstall --yes', side: 'from' },
+      given,
+      context,
+    ),
   async run(given, context) {
     const folder = installFolder(context);
-    const documents = await readClientConfigs('mcp uninstall', given, context);
-    const rewrites = documents.map((document) => ({
-      document,
-      rewrite: uninstallGateway(document, readInstalled(folder, document.file)),
-    }));
-    return applyRewrites(rewrites, {
-      proof: { line: 'quittance mcp uninstall --yes', word: 'uninstall', side: 'from' },
+    return applyRewrites(await readRewrites(given, context), {
+      word: 'uninstall',
+      confirmed: (changed) =>
+        setObserved(
+          changed.map(({ from }) => from),
+          false,
+          given,
+          context,
+        ),
       verb: 'Take these servers out from behind Quittance',
       given,
       context,
@@ -44,3 +61,12 @@ export const mcpUninstallCommand: CliCommand = {
     });
   },
 };
+
+async function readRewrites(given: Given, context: Context): Promise<readonly ConfigRewrite[]> {
+  const folder = installFolder(context);
+  const documents = await readClientConfigs('mcp uninstall', given, context);
+  return documents.map((document) => ({
+    document,
+    rewrite: uninstallGateway(document, readInstalled(folder, document.file)),
+  }));
+}

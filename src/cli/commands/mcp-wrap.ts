@@ -7,7 +7,7 @@ import type { GatewayConfig } from '../../mcp/config/server-entry.ts';
 import { readWrapOptions } from '../../mcp/config/wrap-arguments.ts';
 import { readWrappedServer } from '../../mcp/config/wrapped-server.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { gatewayOptions, runGateway } from '../run-gateway.ts';
+import { gatewayEffect, gatewayOptions, runGateway } from '../run-gateway.ts';
 import { UsageError } from '../usage-error.ts';
 
 const line = 'quittance mcp wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes';
@@ -43,6 +43,7 @@ export const mcpWrapCommand: CliCommand = {
     [line, 'a local server'],
     [urlLine, 'a remote server'],
   ],
+  effect: async (given, context) => gatewayEffect(await readWrapConfig(given, context), given, context),
   async run(given, context) {
     return runGateway(await readWrapConfig(given, context), given, context);
   },

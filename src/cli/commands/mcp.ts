@@ -1,8 +1,9 @@
 import { readMcpConfig } from '../../mcp/config/read-mcp-config.ts';
-import type { CliCommand } from '../command.ts';
+import type { GatewayConfig } from '../../mcp/config/server-entry.ts';
+import type { CliCommand, Given } from '../command.ts';
 import { needFile } from '../load-or-explain.ts';
 import { requireOption } from '../require-option.ts';
-import { gatewayOptions, runGateway } from '../run-gateway.ts';
+import { gatewayEffect, gatewayOptions, runGateway } from '../run-gateway.ts';
 
 const line = 'quittance mcp --config .mcp.json';
 
@@ -22,10 +23,12 @@ export const mcpCommand: CliCommand = {
     [`${line} --observe`, 'run everything, and record which calls would have asked'],
     [`${line} --http 4748`, 'serve clients with tokens over HTTP'],
   ],
-  async run(given, context) {
-    const path = requireOption(given, 'config', 'The gateway needs a list of servers', line);
-    needFile(path, line);
-    const config = await readMcpConfig(path, { env: process.env });
-    return runGateway(config, given, context);
-  },
+  effect: async (given, context) => gatewayEffect(await readConfig(given), given, context),
+  run: async (given, context) => runGateway(await readConfig(given), given, context),
 };
+
+async function readConfig(given: Given): Promise<GatewayConfig> {
+  const path = requireOption(given, 'config', 'The gateway needs a list of servers', line);
+  needFile(path, line);
+  return readMcpConfig(path, { env: process.env });
+}

@@ -3,6 +3,7 @@ import { parseLedgerUrl } from '../../store/ledger-url.ts';
 import { openMigration } from '../../store/open-migration.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { UsageError } from '../usage-error.ts';
@@ -28,6 +29,7 @@ export const migrateCommand: CliCommand = {
     [`${line} --print-sql > migration.sql`, 'for a database administrator'],
     [`${line} --roles | psql`, 'create the roles'],
   ],
+  effect: makes,
   async run(given, context) {
     const url = context.ledgerUrl(given, 'make');
     if (parseLedgerUrl(url).kind === 'sqlite') return migrateFile(url, given, context);

@@ -7,8 +7,9 @@ import { resendUndelivered } from '../../notifications/resend-undelivered.ts';
 import { createTargetSender } from '../../notifications/target-sender.ts';
 import { readAllEntries } from '../../replay/read-all-entries.ts';
 import { timesOf } from '../call-query.ts';
+import { proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, makes, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { loadNotifications } from '../load-notifications.ts';
@@ -32,7 +33,7 @@ export const notificationsCommand: CliCommand = {
   about: [
     'check reads the file and lists its targets. Variables such as ${SLACK_URL} come from the environment. send sends a test message to one target.',
     'log lists the deliveries that the ledger records: sent, skipped or undelivered. A message is skipped if its question was answered before.',
-    'resend asks for undelivered messages again, for example after a wrong address was corrected. The request is recorded. `quittance serve --notifications FILE`, which sends all messages, delivers them under their old ids. Messages about answered questions are skipped.',
+    'resend asks for undelivered messages again, for example after a wrong address was corrected. The request is recorded, and needs a person who confirms it at a terminal, or a token with the role operator. `quittance serve --notifications FILE`, which sends all messages, delivers them under their old ids. Messages about answered questions are skipped.',
   ],
   options: {
     undelivered: { help: 'log: only messages that a target did not take' },
@@ -40,6 +41,7 @@ export const notificationsCommand: CliCommand = {
     since: { value: 'TIME', help: 'log, resend: not before this time, e.g. 2h or 2026-01-31' },
     until: { value: 'TIME', help: 'log, resend: not after this time' },
     by: { value: 'NAME', help: 'resend: name recorded with the request; default: the user of the system' },
+    ...proofOptions,
     json: jsonOption,
   },
   examples: lines.map((line, index) => [
@@ -51,6 +53,23 @@ export const notificationsCommand: CliCommand = {
       'send those of one target again',
     ][index] ?? '',
   ]),
+  effect(given, { userName }) {
+    const [action = ''] = given.args;
+    switch (action) {
+      case 'send':
+        return makes;
+      case 'resend':
+        return {
+          kind: 'decides',
+          role: 'operator',
+          byDefault: userName,
+          line: lines[3] ?? '',
+          asks: { question: 'Send the undelivered messages again?', word: 'resend' },
+        };
+      default:
+        return reads;
+    }
+  },
   run(given, context) {
     const [action = '', path, target] = given.args;
     switch (action) {
@@ -160,7 +179,7 @@ async function resend(ledger: Ledger, given: Given, context: Context): Promise<E
     target: given.text('target'),
     since,
     until,
-    by: given.text('by') ?? context.userName,
+    by: proofOf(context).decider.by,
     signal: context.signal,
   });
   for (const { id, target, sessionId, callId } of asked)

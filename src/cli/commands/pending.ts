@@ -5,7 +5,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-columns.ts';
 import { confirmationToJson, shortLength } from '../confirmation-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readPages } from '../../ledger/read-pages.ts';
@@ -34,6 +34,7 @@ export const pendingCommand: CliCommand = {
     ['quittance pending --tool refund --session ticket-42', 'the refunds of one session'],
     ['quittance pending --json | jq -r .confirmationId', 'the full ids, for a program'],
   ],
+  effect: reads,
   async run(given, context) {
     const server = serverOf(given, context);
     if (server === undefined)

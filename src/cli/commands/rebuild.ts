@@ -1,4 +1,5 @@
 import type { CliCommand } from '../command.ts';
+import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { terminalText } from '../terminal-text.ts';
 import { duration } from '../time-text.ts';
@@ -14,6 +15,7 @@ export const rebuildCommand: CliCommand = {
   examples: [
     ['quittance rebuild', 'after `quittance verify` found a `read_table` or `side_row` to be wrong'],
   ],
+  effect: makes,
   run: (given, { withLedger, out }) =>
     withLedger(
       given,

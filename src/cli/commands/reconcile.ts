@@ -8,10 +8,9 @@ import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
 import { createPeopleRuntime } from '../people-runtime.ts';
 import { pagingOptions } from '../call-query.ts';
 import { callColumns, callRow, callToJson } from '../call-columns.ts';
-import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
-import type { Proof } from '../proof.ts';
-import { confirmWith, proofOptions, requireProof } from '../proof.ts';
+import { confirmWith, proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Given, Proof } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
@@ -57,15 +56,15 @@ export const reconcileCommand: CliCommand = {
       'it may be retried',
     ],
   ],
+  effect(given) {
+    const [typed] = given.args;
+    if (typed === undefined || !given.has('as')) return reads;
+    const line = `quittance reconcile ${shellWord(typed)} --as ${given.text('as')}`;
+    return { kind: 'decides', role: 'approver', line };
+  },
   async run(given, context) {
     const [typed] = given.args;
-    const proof =
-      typed === undefined || !given.has('as')
-        ? undefined
-        : await requireProof(given, context, {
-            role: 'approver',
-            line: `quittance reconcile ${shellWord(typed)} --as ${given.text('as')}`,
-          });
+    const { proof } = context;
     return context.withLedger(
       given,
       (ledger, meant) => {

@@ -1,5 +1,5 @@
 import type { CliCommand } from '../command.ts';
-import { decideQuestion, decisionOptions } from '../decide-question.ts';
+import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 import { UsageError } from '../usage-error.ts';
 
 export const respondCommand: CliCommand = {
@@ -15,6 +15,7 @@ export const respondCommand: CliCommand = {
       'the model receives this text; nothing runs',
     ],
   ],
+  effect: decisionEffect('respond'),
   run: (given, context) =>
     decideQuestion(given, context, {
       verb: 'respond',

@@ -1,9 +1,9 @@
 import { needFile } from '../load-or-explain.ts';
 import { findSealKey } from '../../store/seal-key.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { requireDecider } from '../proof.ts';
 import { findLedger } from '../find-ledger.ts';
 import { shellWord } from '../find-call.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
@@ -32,23 +32,26 @@ export const restoreCommand: CliCommand = {
     [`${line} --seal-key-file ledger.db.key`, 'to a file'],
     ['quittance restore /backup/today postgres://user@host/database', 'to PostgreSQL'],
   ],
-  async run(given, context) {
+  effect(given, context) {
     const [folder, to] = given.args;
     if (folder === undefined || to === undefined)
       throw new UsageError('Name the folder of the backup and the new ledger.', [line]);
     if (given.has('ledger')) throw new UsageError('The new ledger is an argument, not --ledger.', [line]);
+    if (!given.has('tokens')) return makes;
+    // The new ledger has no tokens yet, so a person gives these rights.
+    return {
+      kind: 'decides',
+      role: 'admin',
+      byDefault: context.userName,
+      ledgerUrls: [findLedger(to, undefined, true)],
+      line: `${line} --tokens`,
+      asks: { question: 'Restore the access tokens of the backup?', word: 'tokens' },
+    };
+  },
+  async run(given, context) {
+    const [folder = '', to = ''] = given.args;
     const { signal, startProgress, err } = context;
     const target = findLedger(to, undefined, true);
-    if (given.has('tokens'))
-      // The new ledger has no tokens yet, so a person gives these rights.
-      await requireDecider(given, context, {
-        role: 'admin',
-        byDefault: context.userName,
-        ledgerUrl: target,
-        line: `${line} --tokens`,
-        question: 'Restore the access tokens of the backup?',
-        word: 'tokens',
-      });
     const { restoreLedger } = await import('../../store/restore-ledger.ts');
     try {
       const restored = await restoreLedger(folder, target, {

@@ -1,8 +1,9 @@
 import type { RetentionRule } from '../../ledger/removal.ts';
 import { applyRetention } from '../../ledger/removal.ts';
-import type { CliCommand } from '../command.ts';
+import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { readRemovalReason, removalOptions } from '../removal-reason.ts';
+import { readRemovalReason, removalEffect, removalOptions } from '../removal-reason.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { readRetentionRules } from '../settings/retention-setting.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
@@ -32,18 +33,16 @@ export const retentionCommand: CliCommand = {
     [line, 'remove it'],
     ['quittance retention --older-than 7d --session "test-*" --reason "test data"', 'by name'],
   ],
+  effect(given, context) {
+    readRules(given, context);
+    if (given.has('dry-run')) return reads;
+    const question = 'Remove what these rules name, permanently?';
+    return removalEffect(given, context, { line, question, word: 'remove' });
+  },
   async run(given, context) {
-    const rules = given.has('config')
-      ? readRetentionRules(layerOptions(given, context.env, serveSettings).given)
-      : [readRule(given.text('older-than'), given.text('session'), given.has('erase'))];
+    const rules = readRules(given, context);
     const dryRun = given.has('dry-run');
-    const reason = dryRun
-      ? { by: context.userName, reason: 'dry run' }
-      : await readRemovalReason(given, context, {
-          line,
-          question: 'Remove what these rules name, permanently?',
-          word: 'remove',
-        });
+    const reason = dryRun ? { by: context.userName, reason: 'dry run' } : readRemovalReason(given, context);
     return context.withLedger(
       given,
       async (ledger) => {
@@ -68,6 +67,11 @@ export const retentionCommand: CliCommand = {
     );
   },
 };
+
+const readRules = (given: Given, { env }: Context): readonly RetentionRule[] =>
+  given.has('config')
+    ? readRetentionRules(layerOptions(given, env, serveSettings).given)
+    : [readRule(given.text('older-than'), given.text('session'), given.has('erase'))];
 
 function readRule(
   olderThan: string | undefined,

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
+import { proofOptions } from '../proof.ts';
 import type { CliCommand } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireDecider } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -29,20 +29,25 @@ export const rotateKeyCommand: CliCommand = {
     ],
     ['quittance rotate-key --lost', 'begin with a new key'],
   ],
-  async run(given, context) {
-    const { out, err, env, signal, startProgress } = context;
+  effect(given, context) {
     const saveOld = given.text('save-old');
     if (saveOld !== undefined && existsSync(saveOld))
       throw new UsageError(`${saveOld} already exists.`, ['quittance rotate-key --save-old other.key']);
-    const url = context.ledgerUrl(given);
+    context.ledgerUrl(given);
+    const question = given.has('lost') ? 'Drop everything that the old key sealed?' : 'Replace the seal key?';
     // A holder of the key can open sealed inputs and make decision links.
-    await requireDecider(given, context, {
+    return {
+      kind: 'decides',
       role: 'admin',
       byDefault: context.userName,
       line: 'quittance rotate-key',
-      question: given.has('lost') ? 'Drop everything that the old key sealed?' : 'Replace the seal key?',
-      word: 'rotate',
-    });
+      asks: { question, word: 'rotate' },
+    };
+  },
+  async run(given, context) {
+    const { out, err, env, signal, startProgress } = context;
+    const saveOld = given.text('save-old');
+    const url = context.ledgerUrl(given);
     const { rotateKey } = await import('../../store/rotate-key.ts');
     const { state, waitingFor, began, resealed, unopened, keys } = await rotateKey(url, {
       env,

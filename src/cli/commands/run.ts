@@ -10,7 +10,7 @@ import { outcomeLabel } from '../../view/outcome-words.ts';
 import type { RepeatedCall } from '../../view/repeat-input.ts';
 import { toRepeated, toRepeatInput } from '../../view/repeat-input.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
@@ -54,6 +54,7 @@ export const runCommand: CliCommand = {
       'on a server',
     ],
   ],
+  effect: makes,
   async run(given, context) {
     const again = given.text('again');
     if ((given.args[0] === undefined) === (again === undefined))

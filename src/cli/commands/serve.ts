@@ -15,12 +15,11 @@ import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
+import { proofOptions, whyNoLogin } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
 import { loadRuntime } from '../load-runtime.ts';
-import { proofOptions, requireDecider, whyNoLogin } from '../proof.ts';
-import { refuseOwners } from '../refuse-owners.ts';
 import { loadTelemetry } from '../load-telemetry.ts';
 import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
@@ -68,6 +67,23 @@ export const serveCommand: CliCommand = {
       'for scripts; without a token, the line has no link',
     ],
   ],
+  effect(typed, context) {
+    const { given } = layerOptions(typed, context.env, serveSettings);
+    readServe(given, context);
+    const ledgerUrl = context.ledgerUrl(given, 'make');
+    const names = givenWithProof(given, serveSettings);
+    if (names.length === 0) return { kind: 'serves', ledgerUrl };
+    // Sign-in gives rights and retention removes evidence: to be able to start the server is not enough for them.
+    const question = `These settings give rights or remove evidence: ${names.join(', ')}. Serve with them?`;
+    return {
+      kind: 'decides',
+      role: 'admin',
+      byDefault: context.userName,
+      ledgerUrls: [ledgerUrl],
+      line: 'quittance serve',
+      asks: { question, word: 'serve' },
+    };
+  },
   async run(typed, context) {
     const { given, configFile } = layerOptions(typed, context.env, serveSettings);
     const {
@@ -88,9 +104,6 @@ export const serveCommand: CliCommand = {
       level: (given.text('log-level') ?? 'info') as LogLevel, // one of the choices
       now: context.now,
     });
-    // People and programs decide through a server, so a process that makes calls cannot start one.
-    await refuseOwners(ledgerUrl);
-    await proveSettings(given, context, ledgerUrl);
     const noLogin = await whyNoLogin(given, context, ledgerUrl);
     const sealKeyFile = given.text('seal-key-file');
     const ledger = await openLedger(ledgerUrl, sealKeyFile === undefined ? {} : { sealKeyFile });
@@ -147,20 +160,6 @@ export const serveCommand: CliCommand = {
     return exitCodes.good;
   },
 };
-
-/** Sign-in gives rights and retention removes evidence: to be able to start the server is not enough for them. */
-async function proveSettings(given: Given, context: Context, ledgerUrl: string): Promise<void> {
-  const names = givenWithProof(given, serveSettings);
-  if (names.length === 0) return;
-  await requireDecider(given, context, {
-    role: 'admin',
-    byDefault: context.userName,
-    ledgerUrl,
-    line: 'quittance serve',
-    question: `These settings give rights or remove evidence: ${names.join(', ')}. Serve with them?`,
-    word: 'serve',
-  });
-}
 
 type Start = {
   readonly options: ServerOptions;

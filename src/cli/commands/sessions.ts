@@ -2,7 +2,7 @@ import type { SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
 import { filterOptions, pagingOptions, timesOf } from '../call-query.ts';
 import { sessionColumns, sessionRow, sessionToJson } from '../call-columns.ts';
 import type { CliCommand, Options } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import { printList } from '../print-list.ts';
 
 const { since, until } = filterOptions;
@@ -26,6 +26,7 @@ export const sessionsCommand: CliCommand = {
     ['quittance sessions --since 7d', 'the sessions of the last week'],
     ['quittance sessions --text ticket- --json', 'sessions by id, for a program'],
   ],
+  effect: reads,
   run: (given, context) =>
     context.withLedger(given, (ledger) => {
       const now = context.now();

@@ -6,7 +6,7 @@ import type { CallPageFacts } from '../call-page.ts';
 import { callFactsToJson } from '../call-json.ts';
 import { callPage } from '../call-page.ts';
 import type { CliCommand } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
 import { findRefusals } from '../find-refusals.ts';
@@ -32,6 +32,7 @@ export const showCommand: CliCommand = {
     ['quittance show call_7 --session ticket-42', 'the call of that session'],
     ['quittance show call_7 --json | jq .content', 'the text the model received, for a program'],
   ],
+  effect: reads,
   run: (given, context) =>
     context.withLedger(given, async (ledger) => {
       const [typed] = given.args;

@@ -3,9 +3,9 @@ import { openSignInContent } from '../../http/sign-in/open-sign-in-content.ts';
 import type { KeptSignIn, SignInContent } from '../../runtime/host/sign-in-content.ts';
 import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
 import type { StoredContent } from '../../runtime/host/stored-content.ts';
+import { proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
-import { proofOptions, requireDecider } from '../proof.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
@@ -29,7 +29,7 @@ export const signInsCommand: CliCommand = {
     ['quittance sign-ins', 'who is signed in'],
     ['quittance sign-ins end 00u1abcd', 'end all sign-ins of a person'],
   ],
-  async run(given, context) {
+  effect(given, context) {
     const [action = 'list', subject, ...more] = given.args;
     if (
       (action !== 'list' && action !== 'end') ||
@@ -40,14 +40,19 @@ export const signInsCommand: CliCommand = {
         'quittance sign-ins',
         'quittance sign-ins end SUBJECT',
       ]);
-    if (action === 'end' && subject !== undefined)
-      await requireDecider(given, context, {
-        role: 'admin',
-        byDefault: context.userName,
-        line: 'quittance sign-ins end SUBJECT',
-        question: `End the sign-ins of ${terminalText(subject)}?`,
-        word: 'end',
-      });
+    if (action === 'list') return reads;
+    return {
+      kind: 'decides',
+      role: 'admin',
+      byDefault: context.userName,
+      line: 'quittance sign-ins end SUBJECT',
+      ...(subject !== undefined && {
+        asks: { question: `End the sign-ins of ${terminalText(subject)}?`, word: 'end' },
+      }),
+    };
+  },
+  run(given, context) {
+    const [action = 'list', subject] = given.args;
     const path = ledgerFile(context.ledgerUrl(given));
     const work = async (content: StoredContent<SignInContent>): Promise<ExitCode> => {
       await content.refresh();

@@ -6,9 +6,9 @@ import type { JsonValue } from '../../base/json.ts';
 import { LedgerTokens } from '../../http/ledger-tokens.ts';
 import type { TokenRecord, Tokens } from '../../runtime/host/token-content.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
-import type { CliCommand, Context, Given } from '../command.ts';
-import { jsonOption } from '../command.ts';
-import { proofOptions, requireDecider } from '../proof.ts';
+import { proofOptions } from '../proof.ts';
+import type { CliCommand, Context, Effect, Given } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { ledgerFile } from '../find-ledger.ts';
@@ -71,12 +71,16 @@ export const tokensCommand: CliCommand = {
     ],
     ['quittance tokens revoke agent-7', 'revoke it immediately'],
   ],
-  async run(given, context) {
+  effect(given, context) {
     const [action = 'list', subject] = given.args;
     if (subject !== undefined && action !== 'revoke') throw stray(subject);
     if (!isAction(action)) throw stray(action);
+    return action === 'list' ? reads : adminEffect(action, subject, given, context);
+  },
+  async run(given, context) {
+    const [action = 'list', subject] = given.args;
+    if (!isAction(action)) throw stray(action);
     const path = ledgerFile(context.ledgerUrl(given, 'make'));
-    if (action !== 'list') await requireAdmin(action, subject, given, context);
     const work = (tokens: Tokens): Promise<ExitCode> => {
       switch (action) {
         case 'list':
@@ -103,28 +107,31 @@ export const tokensCommand: CliCommand = {
 };
 
 /** A token gives its rights to its holder, so only an admin gives or takes one. */
-async function requireAdmin(
+function adminEffect(
   action: 'create' | 'revoke',
   subject: string | undefined,
   given: Given,
   context: Context,
-): Promise<void> {
+): Effect {
   if (action === 'create') {
     requireOption(given, 'name', 'A token needs a name', createLine);
     requireOption(given, 'role', 'A token needs a role', createLine);
   } else if (subject === undefined)
     throw new UsageError('Missing token name.', ['quittance tokens', revokeLine]);
   const [name, role] = [subject ?? given.text('name') ?? '', given.text('role') ?? ''];
-  await requireDecider(given, context, {
+  return {
+    kind: 'decides',
     role: 'admin',
     byDefault: context.userName,
     line: action === 'create' ? createLine : revokeLine,
-    question:
-      action === 'create'
-        ? `Create a token for ${terminalText(name)} with the role ${terminalText(role)}?`
-        : `Revoke the token ${terminalText(name)}?`,
-    word: action,
-  });
+    asks: {
+      question:
+        action === 'create'
+          ? `Create a token for ${terminalText(name)} with the role ${terminalText(role)}?`
+          : `Revoke the token ${terminalText(name)}?`,
+      word: action,
+    },
+  };
 }
 
 const isAction = (word: string): word is (typeof actions)[number] =>

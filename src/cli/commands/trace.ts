@@ -3,6 +3,7 @@ import type { TraceNode } from '../../ledger/trace-node.ts';
 import { buildTrace } from '../../ledger/trace.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
 import { safeJson } from '../terminal-text.ts';
@@ -28,6 +29,7 @@ export const traceCommand: CliCommand = {
     ['quittance trace call_7', 'one call and the calls it caused'],
     ['quittance trace ticket-42 --json | jq \'select(.kind == "attempt")\'', 'every attempt, for a program'],
   ],
+  effect: reads,
   run: (given, context) =>
     context.withLedger(given, async (ledger) => {
       const roots = await findRoots(ledger, given, context);

@@ -1,6 +1,7 @@
+import { proofOptions } from '../proof.ts';
 import type { CliCommand } from '../command.ts';
+import { reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { proofOptions, requireProof } from '../proof.ts';
 import { runTui } from '../tui/run-tui.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -17,8 +18,7 @@ export const tuiCommand: CliCommand = {
     ['quittance tui --by "Ada"', 'decide as Ada'],
     ['quittance tui --ledger shop.db', 'look only'],
   ],
-  async run(given, context) {
-    const { keyboard } = context;
+  effect(given, { keyboard }) {
     const by = given.text('by');
     if (keyboard === undefined)
       throw new UsageError('quittance tui needs a terminal: input and output must not be redirected.', [
@@ -27,13 +27,15 @@ export const tuiCommand: CliCommand = {
       ]);
     if (by !== undefined && by.trim() === '')
       throw new UsageError('--by is the name of a person.', ['quittance tui --by NAME']);
-    const { env, signal } = context;
-    const decides = by !== undefined || given.has('token-file');
-    const proof = decides
-      ? await requireProof(given, context, { role: 'approver', line: 'quittance tui' })
-      : undefined;
+    return by !== undefined || given.has('token-file')
+      ? { kind: 'decides', role: 'approver', line: 'quittance tui' }
+      : reads;
+  },
+  async run(given, context) {
+    const { keyboard, env, signal } = context;
+    if (keyboard === undefined) return exitCodes.usage;
     // Every decision is a key that the person presses after they read to the end.
-    const decider = proof?.unconfirmed;
+    const decider = context.proof?.decider;
     return context.withLedger(
       given,
       async (ledger) => {

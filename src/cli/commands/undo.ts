@@ -2,12 +2,12 @@ import { isQuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
+import { confirmationOf, proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall, shellWord } from '../find-call.ts';
-import { proofOptions, requireProof, requireProofAtServer } from '../proof.ts';
 import { requireOption } from '../require-option.ts';
 import { connectTo, serverOf, serverOption } from '../server/server-client.ts';
 import { safeJson, terminalId, terminalText } from '../terminal-text.ts';
@@ -49,12 +49,20 @@ export const undoCommand: CliCommand = {
     ['quittance undo call_7 --runtime quittance.ts --by "Ada" --reason "Wrong customer."', 'undo it'],
     [serverLine, 'on a server, as the person who is signed in'],
   ],
+  effect(given, context) {
+    if (given.args.length === 0) throw new UsageError('Missing call id.', [line, 'quittance calls']);
+    if (serverOf(given, context) === undefined || given.has('runtime'))
+      return { kind: 'decides', role: 'operator', line };
+    requireOption(given, 'session', 'A server needs the session of the call', serverLine);
+    if (given.has('by'))
+      throw new UsageError('--by is for a ledger. A server records who is signed in.', [serverLine]);
+    return { kind: 'decides_at_server', line: serverLine };
+  },
   async run(given, context) {
-    const [typed] = given.args;
-    if (typed === undefined) throw new UsageError('Missing call id.', [line, 'quittance calls']);
+    const [typed = ''] = given.args;
     const server = serverOf(given, context);
     if (server !== undefined && !given.has('runtime')) return undoOnServer(typed, given, context, server);
-    const proof = await requireProof(given, context, { role: 'operator', line });
+    const proof = proofOf(context);
     return withRuntime(
       given,
       context,
@@ -115,9 +123,7 @@ async function undoOnServer(
   server: string,
 ): Promise<ExitCode> {
   const sessionId = requireOption(given, 'session', 'A server needs the session of the call', serverLine);
-  if (given.has('by'))
-    throw new UsageError('--by is for a ledger. A server records who is signed in.', [serverLine]);
-  const { isConfirmed } = await requireProofAtServer(given, context, serverLine);
+  const isConfirmed = confirmationOf(context);
   if (!(await isConfirmed(asked(given, `Undo call ${terminalId(typed)} on ${server}?`))))
     return refuse(context);
   const reason = given.text('reason');

@@ -6,6 +6,7 @@ import { anchorToText, createAnchor, parseAnchor, signAnchor, verifyAnchor } fro
 import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
+import { reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { whyRefused } from '../system-error.ts';
@@ -49,6 +50,7 @@ export const verifyCommand: CliCommand = {
     ],
     ['quittance verify --export ledger.jsonl', 'an export you received, without the ledger'],
   ],
+  effect: reads,
   run: async (given, context) => {
     const file = given.text('export');
     const target = given.text('write-anchor');

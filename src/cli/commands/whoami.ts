@@ -1,5 +1,5 @@
 import type { CliCommand } from '../command.ts';
-import { jsonOption } from '../command.ts';
+import { jsonOption, reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { readCredential } from '../server/credentials.ts';
 import { describeMe } from '../server/describe-me.ts';
@@ -16,6 +16,7 @@ export const whoamiCommand: CliCommand = {
     json: jsonOption,
   },
   examples: [['quittance whoami', 'name, role, issuer and subject']],
+  effect: reads,
   async run(given, context) {
     const server = serverOf(given, context) ?? readCredential(context.env, undefined)?.server;
     if (server === undefined)

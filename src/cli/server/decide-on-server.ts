@@ -9,7 +9,7 @@ import { confirmSeen } from '../deciding.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { decidedLines } from '../decided-lines.ts';
-import { requireProofAtServer } from '../proof.ts';
+import { confirmationOf } from '../proof.ts';
 import { safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ServerClient } from './server-client.ts';
@@ -39,16 +39,8 @@ export async function decideOnServer(
   deciding: Deciding,
   server: string,
 ): Promise<ExitCode> {
-  const [typed] = given.args;
-  if (typed === undefined)
-    throw new UsageError('Missing confirmation id or call id.', [`quittance pending --server ${server}`]);
-  if (given.has('by') || given.has('wait'))
-    throw new UsageError(
-      '--by and --wait are for a ledger. A server records who is signed in, and runs the call.',
-      [`quittance ${deciding.verb} ${typed} --server ${server}`],
-    );
-  const line = `quittance ${deciding.verb} ${typed} --server ${server}`;
-  const { isConfirmed } = await requireProofAtServer(given, context, line);
+  const [typed = ''] = given.args;
+  const isConfirmed = confirmationOf(context);
   const client = connectTo(given, context, server);
   const view = await find(client, typed, given);
   const { decision, lines } = deciding.decide(given, view, context);

@@ -10,7 +10,7 @@ import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
 import { listConfirmations } from '../../runtime/people/list-confirmations.ts';
 import { readPages } from '../../ledger/read-pages.ts';
 import { byRiskAndAge } from '../confirmation-columns.ts';
-import type { Decider } from '../proof.ts';
+import type { Decider } from '../command.ts';
 import { createPeopleRuntime } from '../people-runtime.ts';
 import type { Environment, KeyInput, ScreenOutput } from '../terminal.ts';
 import { createTerminal } from '../terminal.ts';

@@ -7,6 +7,7 @@
  * A call that names a `read_only` file is denied unless it only reads. A call that names a folder above a `read_only`
  * file is denied if it removes, moves or overwrites the folder.
  */
+import { foldName } from '../../base/fold-name.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Steps } from '../../base/steps.ts';
 import type { ToolMode } from '../../tool/mode.ts';
@@ -51,10 +52,6 @@ const mostBases = 16;
 // oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
 const isPlainText = /^[\x00-\x7f]*$/;
 
-/** ASCII without capitals: folding changes nothing in it. */
-// oxlint-disable-next-line eslint/no-control-regex -- every character of ASCII
-const smallLetters = /^[\x00-@[-\x7f]*$/;
-
 /** Locates the own files once. After that, a call is judged by the paths it names. */
 export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld): JudgeOwnFiles {
   const placed = files.map((file) => locateOwnFile(file, world.realPath));
@@ -63,7 +60,7 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
   const holdsOwnName = (text: string): boolean => {
     // Most texts are short. Normalizing may make another one longer.
     if (text.length < shortest && isPlainText.test(text)) return false;
-    const folded = smallLetters.test(text) ? text : text.normalize('NFKC').toLowerCase();
+    const folded = foldName(text);
     for (const start of starts) if (folded.includes(start)) return true;
     return false;
   };
@@ -149,9 +146,17 @@ function judgePattern(
     const spelled = toText(start.root, foldParts([...start.parts, ...folders]));
     for (const folder of new Set([spelled, world.realPath(spelled)])) {
       const normal = folder.split('/').map(normalizePart).join('/');
-      const pattern = compilePattern(/^~[^/]/.test(named.text) ? named.text : rest, normal, named.inCommand);
-      for (const own of pattern === undefined ? [] : placed) {
-        const relation = relatePattern(pattern as NonNullable<typeof pattern>, own);
+      const text = /^~[^/]/.test(named.text) ? named.text : rest;
+      const compile = (part: string) => compilePattern(part, normal, named.inCommand);
+      const pattern = compile(text);
+      // The part before a slash may name a folder that is protected as a whole.
+      const above = [...text.matchAll(/\//g)]
+        .slice(-16)
+        .flatMap(({ index }) => compile(text.slice(0, index)) ?? []);
+      for (const own of placed) {
+        const relation =
+          (pattern && relatePattern(pattern, own)) ??
+          above.map((each) => relatePattern(each, own)).find((each) => each?.type === 'inside');
         if (relation !== undefined && isRefused(relation, own.file, named))
           return { type: relation.type, file: own.file, named: named.text };
       }

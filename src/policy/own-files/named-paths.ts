@@ -167,7 +167,7 @@ class Finding {
       case 'words':
         this.#hasTargets = true;
         if (text.length > longText) yield 'rest';
-        return yield* this.#readCommand(readCommandText(text));
+        return yield* this.#readCommandText(text);
       case 'url':
         return this.#add(text, this.#plain());
       case 'prose':
@@ -197,12 +197,35 @@ class Finding {
     // A text that starts with a known program is a command, whatever its argument is called.
     const [, program = ''] = /^\s*([\w.-]+)\s/.exec(text) ?? [];
     if (isPlainProgram(program) || isInterpreter(program))
-      yield* this.#readCommand(readCommandText(text.slice(0, 100_000)));
+      yield* this.#readCommandText(text.slice(0, 100_000));
     // A long text is data. Only words that look like an own file are followed.
     const before = this.#count;
     for (const [index, token] of tokensOf(text).entries())
       if (index < mostDataTokens || this.#holdsOwnName(token)) {
         this.#add(token, { ...this.#plain(), isTarget: false });
+        yield;
+      }
+    this.#count = before;
+  }
+
+  *#readCommandText(text: string): Steps<void> {
+    const read = readCommandText(text);
+    yield* this.#readCommand(read);
+    if (read.readable) return;
+    // `cat $(echo x)`: the reader may have cut the words in another place than a shell does.
+    const how = { use: 'writes', isTarget: false, inCommand: true } as const;
+    const known = new Set(
+      flattenCommands(read.commands).flatMap(({ words, files }) => {
+        const texts = words.map(({ text: word }) => word);
+        // The output of `echo x` may become a path.
+        const paths = readPlain(texts)?.words ?? texts;
+        return [...paths, ...files.map(({ word }) => word.text)].flatMap(pathsInWord);
+      }),
+    );
+    const before = this.#count;
+    for (const token of tokensOf(text))
+      if (!known.has(token) && this.#holdsOwnName(token)) {
+        for (const path of pathsInWord(token)) this.#add(path, how);
         yield;
       }
     this.#count = before;
@@ -259,8 +282,9 @@ class Finding {
     const bare = expanded.replace(/^(?:[a-z][a-z0-9+.-]+:)+(?:\/\/(?=\/))?/i, '');
     if (bare !== expanded && bare !== '') reader.readPath(bare.split(/[?#!]/, 1)[0] ?? '', true);
     // An allow list cannot read `/proc/self/fd/3`, a file stream or `~`. They still lead to a file.
+    // Programs that read a name as C does end it at a NUL.
     const direct = [expanded.trim(), decodePercent(expanded).trim()]
-      .filter((one) => !one.includes('\0'))
+      .map((one) => one.split('\0', 1)[0] ?? '')
       .map(spell);
     for (const spelling of [...reader.paths.values(), ...direct])
       this.#paths.set(`${key}${spelling.root ?? ''} ${spelling.parts.join('/')}`, {

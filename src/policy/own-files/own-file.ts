@@ -4,6 +4,7 @@
  * No call may read or write a `sealed` file: the ledger, its key, its tokens, credentials of the command line. Calls may read a `read_only` file but
  * not write it: contract files in force, the runtime package, the module that creates the runtime.
  */
+import { foldName } from '../../base/fold-name.ts';
 import { readBase } from '../sandbox/found-path.ts';
 
 export type OwnFile = {
@@ -98,12 +99,12 @@ export function locateOwnFile(file: OwnFile, realPath: (path: string) => string)
 }
 
 /**
- * One form for all spellings that some file system treats as the same name. It covers case, composed letters, and
- * what Windows drops: trailing spaces and dots, stream names. On other systems these are different files, which are
+ * One form for all spellings that some file system treats as the same name: base/fold-name.ts, and what Windows
+ * drops: trailing spaces and dots, stream names. On other systems these are different files, which are
  * then protected as well. A false alarm about a name like `LEDGER.DB` does no harm.
  */
 export function normalizePart(part: string): string {
-  const folded = part.normalize('NFKC').toLowerCase();
+  const folded = foldName(part);
   const bare = folded.replace(/(?!^):.*$/s, '').replace(/[. ]+$/, '');
   return bare === '' ? folded : bare;
 }

@@ -2,6 +2,7 @@
  * The role of an argument by its name, for tools that do not declare their resources. This is a guess: if the name
  * says nothing, the form of the value decides. The tool's `resources` replace all of this.
  */
+import { isCommandName, toPlainLetters } from '../../tool/runs-commands.ts';
 
 export type ArgumentRole =
   /** A path that other relative paths start from. */
@@ -53,8 +54,7 @@ const roleByWord: ReadonlyMap<string, ArgumentRole> = new Map(
 /** `filePath`, `file_path`, `File-Path` are one name; the last of several words decide: `source_path`, `apiUrl`. */
 export function argumentRoleOf(name: string): ArgumentRole {
   if (name.length > 80) return 'other';
-  const words = name
-    .normalize('NFKC')
+  const words = toPlainLetters(name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/)
@@ -64,7 +64,7 @@ export function argumentRoleOf(name: string): ArgumentRole {
     roleByWord.get(words.join('')) ??
     roleByWord.get(words.slice(-2).join('')) ??
     proseOnlyWhole(roleByWord.get(last)) ??
-    'other'
+    (isCommandName(name) ? 'command' : 'other')
   );
 }
 

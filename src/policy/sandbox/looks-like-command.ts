@@ -3,7 +3,6 @@
  * counts if it starts with a known program and continues like a command: with an option, an operator, a path.
  * Programs whose names are English words need an option, so that "make it short" stays a sentence.
  */
-import { splitNameWords } from '../../tool/name-words.ts';
 import { isLauncher, isPlainProgram } from './programs.ts';
 
 /** Programs of commands that must not be missed and that neither table has. */
@@ -56,23 +55,6 @@ export function looksLikeCommand(text: string): boolean {
 /** The same for a list of words: `['rm', '-rf', 'build']`. */
 export const areWordsOfCommand = (words: readonly string[]): boolean =>
   words.length > 1 && !/\s/.test(words[0] ?? '') && looksLikeCommand(words.join(' '));
-
-/**
- * `bash`, `run_shell_command`, `docker_exec`, `start_process`: the input of such a tool is a command, whatever its
- * arguments are called. `execute_payment` is not such a tool.
- */
-export function runsCommandsByName(toolName: string): boolean {
-  const words = splitNameWords(toolName);
-  if (words.some((word) => shellWords.test(word))) return true;
-  return (
-    words.some((word) => /^(?:run|execute|start|invoke|local)$/.test(word)) &&
-    words.some((word) => runObjects.test(word))
-  );
-}
-
-const shellWords =
-  /^(?:bash|sh|zsh|dash|ksh|fish|shell|terminal|powershell|pwsh|cmd|tty|subprocess|exec|spawn|repl|eval|ssh|tmux|interpreter|python|runbash|localshell)$/;
-const runObjects = /^(?:commands?|script|process|code|node|javascript|perl|ruby)$/;
 
 function programOf(word: string): string | undefined {
   const name = word.slice(word.lastIndexOf('/') + 1).toLowerCase();

@@ -5,10 +5,11 @@
  * that starts with the letters before the mark. A lone `*` or `**` does not match names that start with a dot, as in
  * shells and search tools.
  */
+import { foldName as fold } from '../../base/fold-name.ts';
 
 export const isPathPattern = (part: string): boolean => /[*?[\]]|[!@+]\(/.test(part);
 
-/** The same name in different letters: case, composition, dots and spaces that Windows drops, short names. */
+/** The same name in different letters (base/fold-name.ts), with dots and spaces that Windows drops, short names. */
 export function mayBeName(part: string, name: string): boolean {
   const written = foldName(part);
   const wanted = foldName(name);
@@ -17,15 +18,12 @@ export function mayBeName(part: string, name: string): boolean {
   return short !== undefined && wanted.replace(/[^\p{L}\p{N}]/gu, '').startsWith(short);
 }
 
-export const foldName = (name: string): string =>
-  name
-    .normalize('NFC')
-    .toLowerCase()
-    .replace(/(?<=[^. ])[. ]+$/, '');
+/** Windows drops dots and spaces at the end. */
+const foldName = (name: string): string => fold(name).replace(/(?<=[^. ])[. ]+$/, '');
 
 function mayMatch(part: string, name: string): boolean {
   if (!isPathPattern(part)) return mayBeName(part, name);
-  if (/^\*+$/.test(part)) return !name.startsWith('.');
+  if (/^\*+$/.test(part)) return !foldName(name).startsWith('.');
   const wanted = foldName(name);
   const start = foldName(/^[^*?[\]!@+]*/.exec(part)?.[0] ?? '');
   // Only `*` and `?` are read alike everywhere, so only after them the end of the name counts.

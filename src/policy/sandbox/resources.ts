@@ -8,9 +8,10 @@
  */
 import type { CommandText } from '../../base/command-text.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { readShellName } from '../../tool/runs-commands.ts';
 import { argumentRoleOf, type ArgumentRole } from './argument-role.ts';
 import { readCommand, readCommandArguments, unreadableText } from './command-arguments.ts';
-import { areWordsOfCommand, looksLikeCommand, runsCommandsByName } from './looks-like-command.ts';
+import { areWordsOfCommand, looksLikeCommand } from './looks-like-command.ts';
 import { baseOf, placePath, readBase, type Base } from './found-path.ts';
 import { readPath } from './path-spelling.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
@@ -26,7 +27,7 @@ const mostParts = 64;
 export function findResources(call: PolicyCall, world: PolicyWorld): FoundResources {
   const finding = new Finding();
   const { resources } = call;
-  if (resources === undefined) finding.guess(call.input, runsCommandsByName(call.toolName));
+  if (resources === undefined) finding.guess(call.input, readShellName(call.toolName) !== 'other');
   else {
     for (const path of resources.paths ?? []) finding.readAt(call.input, path, 'path');
     for (const path of resources.commands ?? []) finding.readAt(call.input, path, 'command');

@@ -1,7 +1,7 @@
 /** Processes of this machine, as the system lists them. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { platform } from 'node:os';
+import { hostname, platform } from 'node:os';
 
 /** The start time tells a process from a later one with the same id. Its form depends on the system. */
 export type ProcessMark = {
@@ -9,6 +9,8 @@ export type ProcessMark = {
   readonly startedAt: string;
   /** The space that the id counts in, on Linux: a container or `unshare --pid` has another one. */
   readonly namespace?: string;
+  /** The running system, on Linux: every container on it has the same, and no other machine does. */
+  readonly boot?: string;
 };
 
 export type SystemProcess = ProcessMark & { readonly parentId: number; readonly name: string };
@@ -56,11 +58,28 @@ function readFromPs(pid: number): SystemProcess | undefined {
 /** This process; undefined where the system does not list processes. */
 export function readOwnProcess(): ProcessMark | undefined {
   const found = readProcess(process.pid);
-  const namespace = readOwnNamespace();
+  const [namespace, boot] = [readOwnNamespace(), readBoot()];
   return (
-    found && { pid: found.pid, startedAt: found.startedAt, ...(namespace !== undefined && { namespace }) }
+    found && {
+      pid: found.pid,
+      startedAt: found.startedAt,
+      ...(namespace !== undefined && { namespace }),
+      ...(boot !== undefined && { boot }),
+    }
   );
 }
+
+/** Undefined where the system does not tell. */
+function readBoot(): string | undefined {
+  try {
+    const found = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return bootPattern.test(found) ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const bootPattern = /^[0-9a-f-]{36}$/;
 
 /** `pid:[4026531836]`; undefined where the system has no such spaces, or does not tell. */
 export function readOwnNamespace(): string | undefined {
@@ -91,14 +110,38 @@ export function* readAncestors(): Generator<SystemProcess, boolean> {
 }
 
 /** As one line, for where owners register. */
-export const showProcessMark = ({ pid, startedAt, namespace }: ProcessMark): string =>
-  [pid, startedAt, ...(namespace === undefined ? [] : [namespace])].join(' ');
+export const showProcessMark = ({ pid, startedAt, namespace, boot }: ProcessMark): string =>
+  [pid, startedAt, namespace, boot].filter((part) => part !== undefined).join(' ');
 
 export const isSameProcess = (one: ProcessMark, other: ProcessMark): boolean =>
   one.pid === other.pid && one.startedAt === other.startedAt;
 
 export function parseProcessMark(text: string): ProcessMark | undefined {
-  const [, pid, startedAt, namespace] = /^(\d+) (.+?)(?: (pid:\[\d+\]))?$/.exec(text) ?? [];
+  const [, pid, startedAt, namespace, boot] =
+    /^(\d+) (.+?)(?: (pid:\[\d+\]))?(?: ([0-9a-f-]{36}))?$/.exec(text) ?? [];
   if (pid === undefined || startedAt === undefined) return undefined;
-  return { pid: Number(pid), startedAt, ...(namespace !== undefined && { namespace }) };
+  return {
+    pid: Number(pid),
+    startedAt,
+    ...(namespace !== undefined && { namespace }),
+    ...(boot !== undefined && { boot }),
+  };
+}
+
+/**
+ * The process that a note such as `web-1 4711 1089277 pid:[4026531836] BOOT` names. `elsewhere`: it is on another
+ * machine. Undefined: the note cannot be read, so the process may be on this one.
+ *
+ * A process can change the name of the host that it sees, so the running system decides. Earlier versions wrote notes
+ * without it. Such a note counts by its host. If the host has another name, only the id and the start time count.
+ */
+export function readPlace(note: string, own: ProcessMark | undefined): ProcessMark | 'elsewhere' | undefined {
+  const [host = '', ...rest] = note.split(' ');
+  const isHere = host === '' || host === hostname();
+  // The system of the owner lists no processes.
+  if (rest.length === 0) return isHere ? undefined : 'elsewhere';
+  const mark = parseProcessMark(rest.join(' '));
+  if (mark === undefined) return undefined;
+  if (mark.boot !== undefined && own?.boot !== undefined) return mark.boot === own.boot ? mark : 'elsewhere';
+  return isHere ? mark : { pid: mark.pid, startedAt: mark.startedAt };
 }

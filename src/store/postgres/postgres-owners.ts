@@ -20,7 +20,7 @@ import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
 import { newOwnerId } from '../files/owner-id.ts';
 import type { ProcessMark } from '../files/system-process.ts';
-import { parseProcessMark, readOwnProcess, showProcessMark } from '../files/system-process.ts';
+import { readOwnProcess, readPlace, showProcessMark } from '../files/system-process.ts';
 import type { PgConnection, PgSettings, PgValue } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
@@ -260,13 +260,11 @@ function describePlace(): string {
   return own === undefined ? hostname() : `${hostname()} ${showProcessMark(own)}`;
 }
 
-/** The processes of this host that own calls of the ledger. */
-export async function readLeaseProcesses(pool: PgPool): Promise<readonly ProcessMark[]> {
+/** The processes of this machine that own calls of the ledger. Undefined for one whose note cannot be read. */
+export async function readLeaseProcesses(pool: PgPool): Promise<readonly (ProcessMark | undefined)[]> {
   const rows = await pool.read<{ host: string }>(`SELECT o.host FROM @owners o WHERE NOT ${isGone}`);
-  const start = `${hostname()} `;
-  return rows.flatMap(({ host }) =>
-    host.startsWith(start) ? (parseProcessMark(host.slice(start.length)) ?? []) : [],
-  );
+  const own = readOwnProcess();
+  return rows.map(({ host }) => readPlace(host, own)).filter((place) => place !== 'elsewhere');
 }
 
 /** The server frees the lock of a host that vanished without a word after about 25 seconds. */

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tokenFileOptions } from '../../make-token.ts';
 import { cliCommand } from '../../run-cli.ts';
 import { packageArguments } from '../suite/package-arguments.ts';
 
@@ -17,7 +18,17 @@ export function notesServer(behind: 'alone' | 'gateway' = 'alone'): NotesServer 
   const file = join(folder, 'effects');
   const ledger = join(folder, 'ledger.db');
   const server = [...packageArguments(), join(import.meta.dirname, 'mcp-notes-server.ts'), file];
-  const [, ...wrap] = cliCommand('mcp', 'wrap', '--name', 'notes', '--ledger', ledger, '--observe', '--');
+  const [, ...wrap] = cliCommand(
+    'mcp',
+    'wrap',
+    '--name',
+    'notes',
+    '--ledger',
+    ledger,
+    '--observe',
+    ...tokenFileOptions(ledger),
+    '--',
+  );
   return {
     command: process.execPath,
     args: behind === 'alone' ? server : [...wrap, process.execPath, ...server],

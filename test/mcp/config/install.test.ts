@@ -13,6 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseCommandLine } from '../../../src/cli/command-line.ts';
+import type { Context } from '../../../src/cli/command.ts';
+import { mcpWrapCommand } from '../../../src/cli/commands/mcp-wrap.ts';
 import { changeConfigFile } from '../../../src/mcp/config/config-change.ts';
 import type { McpClient } from '../../../src/mcp/config/client-paths.ts';
 import { clientPaths } from '../../../src/mcp/config/client-paths.ts';
@@ -182,6 +185,23 @@ describe('the command', () => {
         ' ',
       ),
     ]);
+    // Clients start it without a terminal, so the ledger records what was accepted.
+    const effectOf = async (args: readonly string[]): Promise<string> => {
+      const given = parseCommandLine(mcpWrapCommand, args);
+      const ledger = given.text('ledger') ?? '';
+      const context = { env: {}, userName: 'ada', ledgerUrl: () => ledger } as unknown as Context; // what it reads
+      const { effect } = mcpWrapCommand;
+      return (typeof effect === 'function' ? await effect(given, context) : effect).kind;
+    };
+    const words = ((row?.entry['args'] ?? []) as readonly string[]).slice(2);
+    expect(await effectOf(words)).toBe('makes');
+    expect(await effectOf(words.map((word) => (word === 'local-server' ? 'other' : word)))).toBe('decides');
+    const remote = words.slice(0, words.indexOf('--env'));
+    expect(await effectOf([...remote, '--url', 'https://example.com/mcp'])).toBe('decides');
+    const uninstall = ['mcp', 'uninstall', '--client', 'cursor', '--yes'];
+    await runProgramHere(uninstall, { ...surroundings, readTyped: confirming });
+    expect(readFileSync(home.file, 'utf8')).toBe(home.text);
+    expect(await effectOf(words)).toBe('decides');
     const url = 'postgres://ada:secret@db/calls';
     const refused = await run(home, 'mcp', 'install', '--client', 'cursor', '--ledger', url, ...program);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('has a password') as string });

@@ -5,6 +5,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, it, onTestFinished } from 'vitest';
 import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
 import { openLedger } from '../../../src/store/open-ledger.ts';
+import { tokenFileOptions } from '../../make-token.ts';
 import { cliCommand } from '../../run-cli.ts';
 import { callsIn, effectServer, effectsIn, makeFolder } from './start-gateway.ts';
 
@@ -18,7 +19,15 @@ async function startProgram(folder: string): Promise<{ client: Client; pid: numb
     JSON.stringify({ mcpServers: { notes: { command: entry.command, args: entry.args } } }),
   );
   const ledger = join(folder, 'ledger.db');
-  const [command, ...args] = cliCommand('mcp', '--observe', '--config', config, '--ledger', ledger);
+  const [command, ...args] = cliCommand(
+    'mcp',
+    '--observe',
+    '--config',
+    config,
+    '--ledger',
+    ledger,
+    ...tokenFileOptions(ledger),
+  );
   const transport = new StdioClientTransport({ command, args, stderr: 'ignore' });
   const client = new Client({ name: 'agent', version: '1' });
   onTestFinished(() => client.close());
