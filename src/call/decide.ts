@@ -101,13 +101,14 @@ function toRequested(
     schemaDigest: command.schemaDigest,
     traceparent: command.traceparent,
   };
-  const { askedBy, separateDuties, hiddenIds } = command;
-  if (askedBy === undefined && separateDuties === undefined && hiddenIds === undefined) return event;
+  const { askedBy, separateDuties, hiddenIds, budgets, turnDeadlineMs } = command;
   return {
     ...event,
     ...(askedBy !== undefined && { askedBy }),
     ...(separateDuties !== undefined && { separateDuties }),
     ...(hiddenIds !== undefined && { hiddenIds }),
+    ...(budgets !== undefined && { budgets }),
+    ...(turnDeadlineMs !== undefined && { turnDeadlineMs }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** The state of a turn: its caller, deadline, blocked tools and recent calls. */
 import type { TurnEndReason, TurnOpened } from '../../call/event.ts';
 import type { Budget } from '../host/budget.ts';
+import { strictest } from '../host/budget.ts';
 import type { CallerFacts } from '../input/caller-facts.ts';
 import { keyBeginning } from './call-key.ts';
 import type { RecentCalls } from './recent-calls.ts';
@@ -13,7 +14,10 @@ export class TurnState {
   readonly facts: CallerFacts;
   /** The trace context of the caller, for calls without their own. */
   readonly traceparent: string | undefined;
+  /** All budgets that hold for its calls. */
   readonly budgets: readonly Budget[];
+  /** Those of them that other processes cannot know from their options: of this turn and its parents. */
+  readonly ownBudgets: readonly Budget[];
   readonly recent: RecentCalls;
   /** By the monotonic clock. Infinite if the turn has no deadline. */
   readonly deadlineAtMs: number;
@@ -40,7 +44,9 @@ export class TurnState {
     readonly opening: TurnOpened;
     readonly facts: CallerFacts;
     readonly traceparent?: string | undefined;
-    readonly budgets: readonly Budget[];
+    /** Budgets of the runtime. */
+    readonly runtimeBudgets: readonly Budget[];
+    readonly ownBudgets: readonly Budget[];
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
     readonly depth?: number;
@@ -51,7 +57,8 @@ export class TurnState {
     this.deadlineMs = given.opening.deadlineMs;
     this.facts = given.facts;
     this.traceparent = given.traceparent;
-    this.budgets = given.budgets;
+    this.budgets = strictest([...given.runtimeBudgets, ...given.ownBudgets]);
+    this.ownBudgets = given.ownBudgets;
     this.recent = given.recent;
     this.deadlineAtMs = given.deadlineAtMs;
     this.opening = given.opening;
