@@ -222,7 +222,11 @@ async function recallTurn({ ledger }: Engine, state: TurnState, call: Call): Pro
   const events = await ledger.journal.readSession(sessionId, 'without_call');
   const ended = events.find((event) => event.type === 'turn.ended' && event.turnId === turnId);
   if (ended?.type === 'turn.ended') state.endBy(ended.why);
-  const { rows } = await ledger.queries.findCalls({ sessionId, toolName, outcome: ['ToolFailure', 'ToolTimeout'] });
+  const { rows } = await ledger.queries.findCalls({
+    sessionId,
+    toolName,
+    outcome: ['ToolFailure', 'ToolTimeout'],
+  });
   for (const row of rows) {
     if (row.turnId !== turnId) continue;
     const stored = await ledger.journal.readCall(sessionId, row.callId);
