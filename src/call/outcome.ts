@@ -120,7 +120,7 @@ export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly 
   {
     ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
     ToolTimeout: {
-      when: 'The body was still running at its deadline, or its result could not be checked by then (`finished`).',
+      when: 'The body was still running at its deadline.',
     },
     ToolFailure: {
       when: 'The body threw, reported an error, or returned an output that is wrong or may not be shown. Also: the tool does not exist, the effect of the call is unknown, or the ledger could not store it.',
