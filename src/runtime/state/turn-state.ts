@@ -30,9 +30,11 @@ export class TurnState {
   /** The event that a behavior opened it for, and the number of behaviors before it. */
   readonly origin: string | undefined;
   readonly depth: number;
-  ended: TurnEndReason | undefined;
-  /** Why its questions are withdrawn, including those not asked yet. */
-  withdrawn: string | undefined;
+  /** The turn of the agent that started this one. */
+  readonly parent: TurnState | undefined;
+  private endedBy: TurnEndReason | undefined;
+  private withdrawnBy: string | undefined;
+  private closedBy: string | undefined;
   opened = false;
   /** Were the calls of dead owners recovered since it began? */
   swept = false;
@@ -50,6 +52,7 @@ export class TurnState {
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
     readonly depth?: number;
+    readonly parent?: TurnState | undefined;
   }) {
     this.sessionId = given.opening.sessionId;
     this.keyBeginning = keyBeginning(given.opening.sessionId);
@@ -64,11 +67,36 @@ export class TurnState {
     this.opening = given.opening;
     this.origin = given.opening.cause;
     this.depth = given.depth ?? 0;
+    this.parent = given.parent;
+  }
+
+  get ended(): TurnEndReason | undefined {
+    return this.endedBy ?? (this.parent?.closed === undefined ? undefined : 'asked');
+  }
+
+  /** Why its questions are withdrawn, including those not asked yet. */
+  get withdrawn(): string | undefined {
+    return this.withdrawnBy ?? this.closed;
+  }
+
+  /** Why no turn below this one may make calls any more. */
+  get closed(): string | undefined {
+    return this.closedBy ?? this.parent?.closed;
+  }
+
+  withdraw(reason: string): void {
+    this.withdrawnBy = reason;
+  }
+
+  /** Ends this turn and all turns below it, and withdraws their questions. */
+  close(reason: string): void {
+    this.closedBy = reason;
+    this.endBy('asked');
   }
 
   endBy(why: TurnEndReason): void {
-    if (this.ended !== undefined) return;
-    this.ended = why;
+    if (this.endedBy !== undefined) return;
+    this.endedBy = why;
     this.onEnd?.(why);
     for (const listener of this.listeners ?? []) listener();
     this.listeners = undefined;
@@ -79,6 +107,11 @@ export class TurnState {
     this.listeners ??= new Set();
     this.listeners.add(listener);
     return () => this.listeners?.delete(listener);
+  }
+
+  /** Is this the turn, or a turn below it? */
+  isWithin(turn: TurnState): boolean {
+    return this === turn || this.parent?.isWithin(turn) === true;
   }
 
   /** `turn.opened` is written with the first append of the turn, so opening one costs no commit. */

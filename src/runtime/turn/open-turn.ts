@@ -61,6 +61,7 @@ export function openTurnState(
     recent: createRecentCalls(),
     deadlineAtMs,
     depth: origin?.depth ?? parent?.depth ?? 0,
+    parent,
   });
 }
 
