@@ -13,6 +13,7 @@
 import type { ToolResponded } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError, retryableButForDoubt } from '../../call/outcome.ts';
+import { mostAttempts } from '../host/retry.ts';
 import type { Offer } from '../host/behaviors.ts';
 import { endCounts, settlementsFor, sharesOf } from '../host/budget.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
@@ -59,6 +60,8 @@ type Terms = {
   readonly deadlineLifted: boolean;
   /** The body itself declared a retry after this failure safe. */
   readonly repeatIsSafe: boolean;
+  /** Called before the wait for the due time of the retry. */
+  readonly onWait?: (() => void) | undefined;
 };
 
 /** `onKept` is called once the failure is stored as the end of its attempt. */
@@ -94,11 +97,16 @@ export async function retryAttempt(
 }
 
 /** Continues a call whose owner died between two attempts. */
-export async function goOnTrying(live: RunnableCall, failed: ToolResponded): Promise<NextAttempt> {
+export async function goOnTrying(
+  live: RunnableCall,
+  failed: ToolResponded,
+  onWait: () => void,
+): Promise<NextAttempt> {
   // A declaration of the tool must still hold. The statement of its body about this failure stays valid.
   const repeatIsSafe = !failed.unsettledEffect && live.journal.call?.started?.mayRerun !== true;
   const forbidden = whyNot(live, { ...judgementOf(failed), repeatIsSafe }, true);
-  if (forbidden === undefined) return askAndWait(live, failed, { deadlineLifted: true, repeatIsSafe });
+  if (forbidden === undefined)
+    return askAndWait(live, failed, { deadlineLifted: true, repeatIsSafe, onWait });
   aside(live, `Not tried again: ${forbidden}`);
   return noAttempt;
 }
@@ -128,7 +136,7 @@ export const recordOf = ({ reached, log, payloadExtras }: ToolResponded): Attemp
 
 /** Why the body must not run again, whoever asks. */
 function whyNot(
-  { tool, signals, turn }: ReadyCall,
+  { tool, signals, turn, journal }: ReadyCall,
   { outcome, repeatIsSafe }: Judgement,
   deadlineLifted: boolean,
 ): string | undefined {
@@ -136,6 +144,7 @@ function whyNot(
   if (!deadlineLifted && turn.ended !== undefined) return 'its turn has ended.';
   if (signals.left) return 'the runtime is closing.';
   if (!isRetryable(outcome)) return 'the failure is not one that passes.';
+  if ((journal.call?.attempt ?? 0) >= mostAttempts) return `it was attempted ${mostAttempts} times.`;
   if (tool.handoff) return 'its body does not run here.';
   return tool.mayRerun || repeatIsSafe
     ? undefined
@@ -163,7 +172,9 @@ async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms
     const kept = await flushed(live, mark);
     if (kept.type !== 'appended') return kept;
   }
-  return (await isDue(live, terms)) ? begin(live, terms) : noAttempt;
+  if (await isDue(live, terms)) return begin(live, terms);
+  // A recovered call has no caller to answer: the next runtime continues it.
+  return terms.onWait !== undefined && live.signals.left ? { type: 'overtaken' } : noAttempt;
 }
 
 /** The answer of the behaviors, or undefined once no caller waits. */
@@ -240,6 +251,7 @@ async function isDue(live: AcceptedCall, terms: Terms): Promise<boolean> {
     const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
     if (isGivenUp(live, terms) || leftOf(live, terms) <= Math.max(0, waitMs)) return false;
     if (waitMs <= 0) return true;
+    terms.onWait?.();
     await new Promise<void>((resolve) => {
       const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
       const wake = (): void => {

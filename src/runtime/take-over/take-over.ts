@@ -13,6 +13,7 @@ import { bindBudgets } from '../host/budget.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
 import type { AcceptedCall, CallMaker, Manner } from '../state/accepted-call.ts';
 import { acceptCall } from '../state/accepted-call.ts';
+import type { CallSignals } from '../state/call-signals.ts';
 import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
 import { withInput } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
@@ -33,12 +34,16 @@ export type TakenOverCall = AcceptedCall & {
   readonly claimKey: string | undefined;
 };
 
-/** Takes a call over. `prepareInput` handles its input later. */
+/**
+ * Takes a call over. `prepareInput` handles its input later. `asker`: the signals of the caller who repeated the call.
+ * They reach the call, so that the caller can cancel it or leave.
+ */
 export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
   call: Call,
   awaitStart?: Manner['awaitStart'],
+  asker?: CallSignals,
 ): Promise<TakenOverCall> {
   const { engine } = maker;
   const executed = await readExecuted(engine, call);
@@ -66,7 +71,9 @@ export async function takeOver(
   journal.previousOwner = stored.ownerId;
   journal.sealedAs = sealedNameOf(call);
   journal.sealed = journal.sealedAs !== undefined || isPartlyHidden(call);
-  return { ...live, claimKey: stored.claimKey };
+  const signals = asker ?? live.signals;
+  signals.tookOver = true;
+  return { ...live, claimKey: stored.claimKey, signals };
 }
 
 /** Result of preparing the recorded input for the body. */
