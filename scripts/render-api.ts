@@ -40,7 +40,7 @@ const given = {
   HandoffReport: {
     type: 'object',
     description:
-      '`{ output }`, `{ error, code, retryable, extras }`, or a tool result with a boolean `success`.',
+      '`{ output }`, `{ error, code, retryable, effect, extras }`, or a tool result with a boolean `success`.',
   },
 };
 

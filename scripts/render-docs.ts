@@ -226,7 +226,7 @@ function reasonsPage(): string {
       ),
     ),
     'The outcome of a call says whether it may be retried. The table holds the defaults, which a tool can override. A failure or timeout that may not be retried blocks the tool for the rest of the turn.',
-    `A body that knows why it failed throws \`new ToolError(code, message, {retryable, extras})\`. It may claim ${reasonCodes
+    `A body that knows why it failed throws \`new ToolError(code, message, {retryable, effect, extras})\`. It may claim ${reasonCodes
       .filter((each) => reasonOf(each).bodyMayClaim)
       .map((each) => code(each))
       .join(

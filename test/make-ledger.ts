@@ -150,7 +150,7 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
     log: [],
     rules: [],
     mayRerun: false,
-    authorSaysRetry: false,
+    repeatIsSafe: false,
   });
   const rule = (decision: 'allow' | 'deny' | 'ask'): Command => ({
     type: 'rule',

@@ -26,8 +26,9 @@ const insteadOf: Readonly<Record<string, string>> = {
 
 const tagOf = (source: object): string => Object.prototype.toString.call(source).slice(8, -1);
 
-/** The same problem without the advice for the developer: for a model. */
-export const withoutAdvice = (problem: string): string => problem.replace(/( has no JSON form): .*$/s, '$1');
+/** The same problem without the advice for the developer and without the text of an exception: for a model. */
+export const withoutAdvice = (problem: string): string =>
+  problem.replace(/( has no JSON form|reading it threw): .*$/s, '$1');
 
 /** Why an object that is not plain has no JSON form; undefined if its own properties are all of it. */
 export function findExoticJson(source: object, hasToJson: boolean): string | undefined {

@@ -47,7 +47,7 @@ export type Command =
   | ({ readonly type: 'exhaust' } & EventDataOf<'runtime.budget_exhausted'>)
   | ({ readonly type: 'take_over' } & Omit<EventDataOf<'tool.taken_over'>, 'takeover'>)
   | ({ readonly type: 'start' } & Omit<MaySay<'tool.started', 'handoff' | 'stages'>, 'attempt'>)
-  | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly authorSaysRetry: boolean } & Omit<
+  | ({ readonly type: 'respond'; readonly mayRerun: boolean; readonly repeatIsSafe: boolean } & Omit<
       EventDataOf<'tool.responded'>,
       'attempt' | 'unsettledEffect'
     >)

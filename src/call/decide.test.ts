@@ -70,7 +70,7 @@ const respond = (outcome: ToolOutcome, final = true): Command => ({
   log: [],
   rules: [],
   mayRerun: false,
-  authorSaysRetry: false,
+  repeatIsSafe: false,
 });
 
 const start: Command = {

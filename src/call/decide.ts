@@ -101,13 +101,14 @@ function toRequested(
     schemaDigest: command.schemaDigest,
     traceparent: command.traceparent,
   };
-  const { askedBy, separateDuties, hiddenIds } = command;
-  if (askedBy === undefined && separateDuties === undefined && hiddenIds === undefined) return event;
+  const { askedBy, separateDuties, hiddenIds, budgets, turnDeadlineMs } = command;
   return {
     ...event,
     ...(askedBy !== undefined && { askedBy }),
     ...(separateDuties !== undefined && { separateDuties }),
     ...(hiddenIds !== undefined && { hiddenIds }),
+    ...(budgets !== undefined && { budgets }),
+    ...(turnDeadlineMs !== undefined && { turnDeadlineMs }),
   };
 }
 
@@ -302,14 +303,12 @@ const crashLoopMs = 3_600_000;
 export function endsInDoubt({
   outcome,
   mayRerun,
-  authorSaysRetry,
-}: Pick<Command & { type: 'respond' }, 'outcome' | 'mayRerun' | 'authorSaysRetry'>): boolean {
+  repeatIsSafe,
+}: Pick<Command & { type: 'respond' }, 'outcome' | 'mayRerun' | 'repeatIsSafe'>): boolean {
   switch (outcome.type) {
     case 'ToolTimeout':
-      // A body that returned has finished, so its effect is known.
-      return outcome.finished !== true && leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
     case 'ToolFailure':
-      return leavesDoubt({ code: outcome.code, mayRerun, authorSaysRetry });
+      return leavesDoubt({ code: outcome.code, mayRerun, repeatIsSafe });
     case 'ToolExecutionResult':
     case 'ToolArtifactReference':
     case 'ToolDenied':

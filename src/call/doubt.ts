@@ -6,10 +6,10 @@ export type DoubtfulEnd = {
   readonly code: ReasonCode;
   /** The tool may run again, so a second effect does no harm. */
   readonly mayRerun: boolean;
-  /** The tool's author declared a retry after this failure safe. */
-  readonly authorSaysRetry: boolean;
+  /** The tool's author declared a retry after this failure safe, or the failure without effect. */
+  readonly repeatIsSafe: boolean;
 };
 
 /** A tool that reports its own error, or declares a retry safe, knows what happened. */
-export const leavesDoubt = ({ code, mayRerun, authorSaysRetry }: DoubtfulEnd): boolean =>
-  !mayRerun && !authorSaysRetry && code !== 'tool.reported_error';
+export const leavesDoubt = ({ code, mayRerun, repeatIsSafe }: DoubtfulEnd): boolean =>
+  !mayRerun && !repeatIsSafe && code !== 'tool.reported_error';

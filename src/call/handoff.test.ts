@@ -46,7 +46,7 @@ const end: Command = {
   reached: [],
   log: [],
   mayRerun: false,
-  authorSaysRetry: false,
+  repeatIsSafe: false,
   rules: [],
 };
 

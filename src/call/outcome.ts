@@ -120,7 +120,7 @@ export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly 
   {
     ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
     ToolTimeout: {
-      when: 'The body was still running at its deadline, or its result could not be checked by then (`finished`).',
+      when: 'The body was still running at its deadline.',
     },
     ToolFailure: {
       when: 'The body threw, reported an error, or returned an output that is wrong or may not be shown. Also: the tool does not exist, the effect of the call is unknown, or the ledger could not store it.',
@@ -243,16 +243,21 @@ export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && !outcome.retryable && (outcome.blocksTool ?? reasonOf(outcome.code).blocksTool);
 
 /** Added for the model to the error of a call with an unknown effect. */
-export const doubtWarning =
-  'It may have happened; do not repeat it: a person has to find out first. Calls with other arguments are not affected.';
+const doubtWarning = 'It may have happened; do not repeat it: a person has to find out first.';
 
 /** The value of `retryable` without regard to an unknown effect. */
 export const retryableButForDoubt = ({ retryable, blocksTool }: ToolTimeout | ToolFailure): boolean =>
   retryable || blocksTool === false;
 
-/** An error text for the model, with the warning if the effect is unknown. */
-export const withWarning = (error: string, { inDoubt }: { readonly inDoubt?: true }): string =>
-  inDoubt === true ? `${endSentence(error)} ${doubtWarning}` : error;
+/** An error text for the model. If the effect is unknown, it says what happens to a repeat and to other calls. */
+export const withWarning = (error: string, outcome: ToolTimeout | ToolFailure): string =>
+  outcome.inDoubt === true
+    ? `${endSentence(error)} ${doubtWarning} ${
+        outcomeBlocksTool(outcome)
+          ? 'The tool cannot be used again in this turn.'
+          : 'Calls with other arguments are not affected.'
+      }`
+    : error;
 
 /** The text of a timeout for the caller. */
 export const timeoutMessage = ({ toolName, elapsedMs, finished, retryable }: ToolTimeout): string =>

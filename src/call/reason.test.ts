@@ -55,9 +55,10 @@ describe('the reason table', () => {
     },
   );
 
-  test('a failure that may not be retried blocks its tool, except for five codes that do not concern it', () => {
+  test('a failure that may not be retried blocks its tool, except for six codes that do not concern it', () => {
     const failures = reasonCodes.filter((code) => !denials.includes(code) || code === 'tool.invalid_input');
     expect(failures.filter((code) => !reasonOf(code).blocksTool)).toEqual([
+      'tool.invalid_output',
       'tool.unknown',
       'tool.fixture_missing',
       'tool.indeterminate',

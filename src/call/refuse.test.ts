@@ -129,7 +129,7 @@ const respond = (outcome: ToolOutcome, final = true): Command => ({
   log: [],
   rules: [],
   mayRerun: false,
-  authorSaysRetry: false,
+  repeatIsSafe: false,
 });
 const report = (type: 'claimed' | 'given' | 'differs', attempt = 1): Command => ({
   type: 'report',

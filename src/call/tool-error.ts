@@ -9,6 +9,11 @@ const brand: unique symbol = Symbol.for('quittance.tool-error');
 export type ToolErrorOptions = {
   /** May the same call be retried? Default: as the reason table says. */
   readonly retryable?: boolean;
+  /**
+   * `none`: the tool knows that nothing has happened, for example because it refused the arguments before it did
+   * anything. A repeat of the call then needs no approval.
+   */
+  readonly effect?: 'none';
   /** Anything that helps to find the cause. Stored under its own key. */
   readonly extras?: { readonly [key: string]: unknown };
   readonly cause?: unknown;
@@ -25,6 +30,8 @@ export class ToolError extends Error {
   readonly retryable: boolean;
   /** True if the author stated explicitly that a retry is safe. A default does not count. */
   readonly markedRetryable: boolean;
+  /** `none` if the author stated that the call had no effect. */
+  readonly effect: 'none' | undefined;
   readonly payloadExtras: JsonObject;
   /**
    * The failure in words. Equal to the message, unless `unwrap` made the error: its message also says what to
@@ -35,7 +42,7 @@ export class ToolError extends Error {
   constructor(
     reason: ReasonCode,
     message: string,
-    { retryable, extras, cause, problem = message }: ToolErrorOptions = {},
+    { retryable, effect, extras, cause, problem = message }: ToolErrorOptions = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ToolError';
@@ -44,6 +51,7 @@ export class ToolError extends Error {
     // A body in plain JavaScript may give any word. Throwing here would hide the original error.
     this.retryable = retryable ?? reasonOf(isReasonCode(reason) ? reason : 'tool.execution_error').retryable;
     this.markedRetryable = retryable === true;
+    this.effect = effect === 'none' ? effect : undefined;
     this.payloadExtras = toExtras(extras);
     Object.defineProperty(this, brand, { value: true });
   }

@@ -34,7 +34,7 @@ export function toCommand(event: CallEvent): Command {
       return { ...event, type: 'start' };
     case 'tool.responded':
       // Whether the tool allowed a rerun is not stored; no rule about the order needs it.
-      return { ...event, type: 'respond', mayRerun: false, authorSaysRetry: false };
+      return { ...event, type: 'respond', mayRerun: false, repeatIsSafe: false };
     case 'retry.requested':
       return { ...event, type: 'try_again' };
     case 'tool.late':

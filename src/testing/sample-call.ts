@@ -243,7 +243,7 @@ export class SampleCall {
       log: [],
       rules: [],
       mayRerun: false,
-      authorSaysRetry: false,
+      repeatIsSafe: false,
     };
   }
 }

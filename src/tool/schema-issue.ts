@@ -8,7 +8,12 @@ export type SchemaIssue = { readonly path: JsonPath; readonly message: string };
 /** The result of checking a value: the schema's output, or all issues. */
 export type SchemaCheck =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly issues: readonly SchemaIssue[] };
+  | {
+      readonly ok: false;
+      readonly issues: readonly SchemaIssue[];
+      /** Set if the schema itself failed: how, for the developer. */
+      readonly mistake?: string;
+    };
 
 /** Most issues that a check reports, for any input. */
 export const mostIssues = 20_000;

@@ -260,10 +260,12 @@ describe('a misbehaving validator', () => {
       throw new Error('no database');
     });
     const issues = [{ path: [], message: 'The schema itself threw: no database' }];
-    expect(thrower.check({})).toEqual({ ok: false, issues });
+    const mistake = 'The schema itself threw: no database';
+    expect(thrower.check({})).toEqual({ ok: false, issues, mistake });
     await expect(made(() => Promise.reject(new Error('no database'))).check({})).resolves.toEqual({
       ok: false,
       issues,
+      mistake,
     });
   });
 

@@ -62,8 +62,10 @@ export function checkStandard(schema: StandardSchema, value: unknown): Awaitable
   }
 }
 
-const threw = (cause: unknown): SchemaCheck =>
-  refused([issueAtRoot(`The schema itself threw: ${describeThrown(cause)}`)]);
+const threw = (cause: unknown): SchemaCheck => failed(`The schema itself threw: ${describeThrown(cause)}`);
+
+/** The schema could not check the value. */
+const failed = (mistake: string): SchemaCheck => ({ ok: false, issues: [issueAtRoot(mistake)], mistake });
 
 const readLater = (answer: Awaitable<unknown>, value: unknown): Awaitable<SchemaCheck> =>
   whenReady(answer, (result: unknown) => readResult(result, value), threw);
@@ -174,6 +176,6 @@ function readIssue(issue: unknown, value: unknown): SchemaIssue {
 }
 
 const nonsense = (result: unknown): SchemaCheck =>
-  refused([issueAtRoot(`The schema answered with ${describeValue(result)}. Expected {value} or {issues}.`)]);
+  failed(`The schema answered with ${describeValue(result)}. Expected {value} or {issues}.`);
 
 const refused = (issues: readonly SchemaIssue[]): SchemaCheck => ({ ok: false, issues });

@@ -120,8 +120,12 @@ describe('asking a check', () => {
     });
   });
 
-  test('a check that throws, now or later, is a failure that says so', async () => {
-    const judgement = { ok: false, reason: 'The success check itself threw: no such field' };
+  test('a check that throws, now or later, gives no answer, and the developer learns why', async () => {
+    const judgement = {
+      ok: false,
+      reason: 'The success check gave no usable answer.',
+      mistake: 'The success check threw: no such field',
+    };
     const broken = (): never => {
       throw new Error('no such field');
     };
@@ -134,7 +138,7 @@ describe('asking a check', () => {
       'lookup',
       {},
     );
-    expect(odd).toEqual({ ok: false, reason: 'The success check itself threw: an empty object' });
+    expect(odd).toEqual({ ...judgement, mistake: 'The success check threw: an empty object' });
   });
 
   test.each([[undefined], [null], ['yes'], [1], [{}], [{ ok: 'yes' }], [[]]])(
@@ -142,7 +146,7 @@ describe('asking a check', () => {
     (answer) => {
       expect(ask(answer)).toEqual({
         ok: false,
-        reason: 'The success check gave no usable answer, so the result counts as a failure.',
+        reason: 'The success check gave no usable answer.',
         mistake: expect.stringMatching(
           /^The success check answered with .+\. Expected true, false or \{ok, reason\}\.$/,
         ),

@@ -18,7 +18,7 @@ export type SuccessJudgement =
       readonly reason: string;
       /** Set if the tool itself says, next to its error, whether a retry makes sense. */
       readonly retryable?: boolean;
-      /** The mistake of the check, for the developer. */
+      /** Set if the check itself failed: how, for the developer. The result is then neither good nor bad. */
       readonly mistake?: string;
     };
 
@@ -103,11 +103,9 @@ function judge(verdict: unknown): SuccessJudgement {
   const said = typeof verdict === 'object' && verdict !== null ? ownValue(verdict, 'ok') : verdict;
   if (said === true) return passed;
   if (said !== false) {
-    return {
-      ok: false,
-      reason: 'The success check gave no usable answer, so the result counts as a failure.',
-      mistake: `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
-    };
+    return noAnswer(
+      `The success check answered with ${describeValue(verdict)}. Expected true, false or {ok, reason}.`,
+    );
   }
   if (typeof verdict !== 'object' || verdict === null) return { ok: false, reason: saidNo };
   const reason = ownValue(verdict, 'reason');
@@ -121,9 +119,13 @@ function judge(verdict: unknown): SuccessJudgement {
 
 const saidNo = 'The success check rejected the result.';
 
-const threw = (cause: unknown): SuccessJudgement => ({
+const threw = (cause: unknown): SuccessJudgement =>
+  noAnswer(`The success check threw: ${describeThrown(cause)}`);
+
+const noAnswer = (mistake: string): SuccessJudgement => ({
   ok: false,
-  reason: `The success check itself threw: ${describeThrown(cause)}`,
+  reason: 'The success check gave no usable answer.',
+  mistake,
 });
 
 const bareReason = 'The tool reported a failure: ';

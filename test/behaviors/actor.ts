@@ -133,6 +133,10 @@ else await runtime.recover();
 // Behaviors do not keep a process alive by themselves.
 const awake = setInterval(() => undefined, 1_000);
 await done.promise;
+// A recovery does not wait for the next attempt of a call.
+if (!errand.begin && (errand.play === 'attempts' || errand.play === 'own retry'))
+  for await (const { event } of runtime.events.tail({ types: ['tool.responded'] }))
+    if (event.type === 'tool.responded' && 'final' in event && event.final === true) break;
 clearInterval(awake);
 await runtime.close();
 await ledger.close();

@@ -456,7 +456,7 @@ describe('a custom retry behavior', () => {
 
 describe('retry', () => {
   it.each([
-    [{ attempts: 0 }, /attempts must be a whole number of at least 1, found 0/],
+    [{ attempts: 0 }, /attempts must be a whole number from 1 to 100, found 0/],
     [{ reasons: ['tool.tiemout'] }, /reasons must be a list of reason codes .* found "tool.tiemout"/],
     [{ jitter: 2 }, /jitter must be a number from 0 to 1, found 2/],
     [{ factor: Number.NaN }, /factor must be a number of at least 1/],

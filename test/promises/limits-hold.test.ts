@@ -1,8 +1,10 @@
-import type { ToolOutcome } from 'quittance';
-import { createRuntime, defineTool, ToolError } from 'quittance';
+import type { Runtime, ToolCallInput, ToolOutcome, Turn } from 'quittance';
+import { createRuntime, defineTool, ToolDecision, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { createMortalLedger } from '../mortal-ledger.ts';
+import { openQuestions, yes } from '../people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 
 /** A tool that counts its runs, in a mode that needs no approval. */
@@ -377,5 +379,124 @@ describe('[limits-hold] what is counted', () => {
       expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ type: 'ToolDenied', reason: 'budget' });
     }
     expect(runs).toBe(0);
+  });
+});
+
+describe('[limits-hold] a call that another process continues', () => {
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const pay = (ran: string[]) =>
+    defineTool({
+      name: 'pay',
+      mode: 'destructive',
+      costMicros: 40,
+      run: (_args, { callId }) => ran.push(callId),
+    });
+  const setScene = () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const start = (ran: string[], options: object = {}) => {
+      const { ledger, kill } = file.open();
+      return { runtime: createRuntime({ clock, ledger, tools: [pay(ran)], ...options }), kill };
+    };
+    return { clock, start };
+  };
+  const hold = async (turn: Pick<Turn, 'call'>, callIds: readonly string[]): Promise<void> => {
+    for (const id of callIds) void turn.call(envelope(id, 'pay', { id })).catch(() => undefined);
+    for (let round = 0; round < 10; round++) await quiet();
+  };
+  const approveAll = async (runtime: Runtime): Promise<void> => {
+    await runtime.recover();
+    for (const open of await openQuestions(runtime))
+      await runtime.confirmations.decide(open.confirmationId, yes(open));
+    for (let round = 0; round < 30; round++) await quiet();
+  };
+
+  it.each([
+    ['calls of the turn', { scope: 'turn', toolCalls: 2 }, 2],
+    ['cost of the turn', { scope: 'turn', costMicros: 100 }, 2],
+    ['calls of the session', { scope: 'session', toolCalls: 1 }, 1],
+    ['calls of a user per day', { scope: 'user:42', per: 'day', toolCalls: 2 }, 2],
+  ] as const)('[limits-hold] keeps the limit on the %s', async (_name, budget, runs) => {
+    const { start } = setScene();
+    const first = start([]);
+    await hold(first.runtime.turn({ sessionId: 's', budgets: [budget] }), ids(5));
+    first.kill();
+    const ran: string[] = [];
+    const second = start(ran);
+    await approveAll(second.runtime);
+    expect(ran).toHaveLength(runs);
+    const ends = await second.runtime.calls.list({ sessionId: 's' });
+    expect(tally(ends.flatMap(({ settled }) => settled?.outcome ?? []))).toEqual({
+      ToolExecutionResult: runs,
+      budget: 5 - runs,
+    });
+  });
+
+  it('[limits-hold] keeps the limits of the parent of a child turn', async () => {
+    const { start } = setScene();
+    const first = start([], { budgets: [{ scope: 'session', toolCalls: 3 }] });
+    const parent = first.runtime.turn({ sessionId: 's', budgets: [{ scope: 'turn', toolCalls: 2 }] });
+    await hold(parent.child({ sessionId: 'child' }), ids(5));
+    first.kill();
+    const ran: string[] = [];
+    await approveAll(start(ran).runtime);
+    expect(ran).toHaveLength(2);
+  });
+
+  const submit = async (runtime: Runtime, options: object, more: readonly ToolCallInput[] = []) => {
+    const turn = runtime.turn({ sessionId: 's', turnId: 't', ...options });
+    for (const call of more) await turn.call(call);
+    await turn.submit(envelope('later', 'note', {})).accepted;
+    return turn;
+  };
+  const note = (run: () => unknown) => defineTool({ name: 'note', mode: 'external', run });
+
+  it('[limits-hold] denies a submitted call after the deadline of its turn', async () => {
+    const { clock, start } = setScene();
+    const first = start([], { tools: [note(never)], onPreToolUse: [never] });
+    await submit(first.runtime, { timeoutMs: 60_000 });
+    first.kill();
+    clock.advance(61_000);
+    const runs: string[] = [];
+    const second = start([], { tools: [note(() => runs.push('ran'))] });
+    await second.runtime.recover();
+    expect(runs).toEqual([]);
+    const [call] = await second.runtime.calls.list({ sessionId: 's', callId: 'later' });
+    expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'deadline' });
+  });
+
+  it('[limits-hold] denies a submitted call whose turn had ended', async () => {
+    const { start } = setScene();
+    const first = start([], { tools: [note(never)], onPreToolUse: [never] });
+    const turn = await submit(first.runtime, {});
+    await turn.end();
+    first.kill();
+    const runs: string[] = [];
+    const second = start([], { tools: [note(() => runs.push('ran'))] });
+    await second.runtime.recover();
+    expect(runs).toEqual([]);
+    const [call] = await second.runtime.calls.list({ sessionId: 's', callId: 'later' });
+    expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'ended' });
+  });
+
+  it('[limits-hold] denies a submitted call of a tool that had failed for good in its turn', async () => {
+    const { start } = setScene();
+    let asked = 0;
+    const first = start([], {
+      tools: [
+        note(() => {
+          throw new ToolError('tool.execution_error', 'The address does not exist.', { retryable: false });
+        }),
+      ],
+      onPreToolUse: [() => (asked++ === 0 ? ToolDecision.allow : never())],
+    });
+    await submit(first.runtime, {}, [envelope('first', 'note', { n: 1 })]);
+    first.kill();
+    const runs: string[] = [];
+    const second = start([], { tools: [note(() => runs.push('ran'))] });
+    await second.runtime.recover();
+    expect(runs).toEqual([]);
+    const [call] = await second.runtime.calls.list({ sessionId: 's', callId: 'later' });
+    expect(call?.settled?.outcome).toMatchObject({ type: 'ToolDenied', reason: 'blocked' });
   });
 });

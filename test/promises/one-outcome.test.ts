@@ -283,7 +283,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
         defineTool({ name: 'delete_it', run: () => 1 }),
         defineTool({
           name: 'break_it',
-          run: () => Promise.reject(new ToolError('tool.invalid_output', 'x')),
+          run: () => Promise.reject(new ToolError('tool.execution_error', 'x', { retryable: false })),
         }),
       ],
       onPreToolUse: ({ arguments: { stop } }) =>
@@ -313,7 +313,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
       'validation',
       'pre_hook',
       'write_denied',
-      'tool.invalid_output',
+      'tool.execution_error',
       'blocked',
       'ok',
       'budget',

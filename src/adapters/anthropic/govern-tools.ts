@@ -122,7 +122,7 @@ const toLoopMessage = (
   conversation: readonly unknown[] | undefined,
 ): LoopMessage => ({
   calls,
-  source: message,
+  messageIds: 'id' in message && typeof message.id === 'string' ? [message.id] : [],
   conversation: conversation && readConversation(conversation),
   messages: conversation,
 });

@@ -3,9 +3,13 @@ import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 
-/** A function call. `source` is the SDK's object for it: the same object is the same call. */
+/** A function call. */
 export type GenAiFoundCall = {
-  readonly source: object;
+  /**
+   * Equal for the same call in a copy of its message: its place in the response with this id, or its own id and
+   * arguments. Without either id only the same object is the same call.
+   */
+  readonly source: string | object;
   /** Undefined if the model gave none, as most Gemini models do. */
   readonly id: string | undefined;
   readonly name: string;
@@ -17,17 +21,17 @@ export type GenAiFoundCall = {
  * Accepts a response, the chunks of a streamed one, a content, parts, function calls, or a message of the Live API.
  */
 export function readGenAiCalls(said: unknown): readonly GenAiFoundCall[] {
-  const calls = callsIn(said).map((call): GenAiFoundCall => {
+  const responseId = at(Array.isArray(said) ? said[0] : said, 'responseId');
+  const calls = callsIn(said).map((call, index): GenAiFoundCall => {
     refusePieces(call);
-    const id = ownValue(call, 'id');
-    return {
-      source: call,
-      id: typeof id === 'string' && id !== '' ? id : undefined,
-      // The code that reads calls rejects wrong types, with a message.
-      name: ownValue(call, 'name') as string,
-      args: ownValue(call, 'args') ?? {},
-      isCutOff: false,
-    };
+    const given = ownValue(call, 'id');
+    const id = typeof given === 'string' && given !== '' ? given : undefined;
+    // The code that reads calls rejects wrong types, with a message.
+    const name = ownValue(call, 'name') as string;
+    const args = ownValue(call, 'args') ?? {};
+    const named = id === undefined ? call : JSON.stringify([id, name, args]);
+    const source = typeof responseId === 'string' ? JSON.stringify([responseId, index]) : named;
+    return { source, id, name, args, isCutOff: false };
   });
   // An answer that reached its length limit may be cut off in its last call.
   const last = calls.at(-1);

@@ -15,8 +15,8 @@ export class GenAiConversation {
   readonly #uses = new Map<string, number>();
   /** Number of calls of each tool without an id. */
   readonly #unnamed = new Map<string, number>();
-  readonly #ids = new WeakMap<object, string>();
-  readonly #answered = new WeakSet<object>();
+  readonly #ids = new Map<string | object, string>();
+  readonly #answered = new Set<string | object>();
 
   /** `contents` may end with the message that is answered next, and with some of its answers. */
   constructor(contents: readonly unknown[]) {

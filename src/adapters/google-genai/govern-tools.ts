@@ -141,8 +141,8 @@ function toGenAiRun(run: LoopRun, contents: readonly unknown[]): GenAiRun {
         arguments: args as ToolCallInput['arguments'],
         isCutOff,
       })),
-      source: message,
-      // The ids are sufficient: each belongs to one call of the conversation.
+      // The ids of the calls are sufficient: each belongs to one call of the conversation.
+      messageIds: [],
       conversation: [],
       messages: contents,
     };

@@ -8,6 +8,7 @@ import { ToolError } from '../../call/tool-error.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
+import { toRefusedInput } from '../adopt/refused-input.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall } from './call.ts';
 import type { InterruptOn } from './interrupt-on.ts';
@@ -122,8 +123,10 @@ function runBody(
     return own.call(tool, args, native?.runManager, config);
   if (isJsonObject(given) && given['type'] === 'tool_call')
     // The framework would mistake this for the call itself and run its content.
-    throw new ToolError('tool.invalid_input', 'Arguments may not look like a tool call.');
-  return tool.invoke(toolCall, config);
+    throw new ToolError('tool.invalid_input', 'Arguments may not look like a tool call.', { effect: 'none' });
+  return tool.invoke(toolCall, config).catch((error: unknown) => {
+    throw toRefusedInput(error, 'ToolInputParsingException');
+  });
 }
 
 const textInput = { type: 'object', properties: { input: { type: 'string' } } };

@@ -185,8 +185,8 @@ function toPassed(native: MastraContext | undefined, { callId, sessionId, signal
 function throwWhereInvalid(output: unknown): void {
   if (!isJsonObject(output) || output['error'] !== true || !('validationErrors' in output)) return;
   const message = typeof output['message'] === 'string' ? output['message'] : 'Mastra refused it.';
-  const code = message.startsWith('Tool output') ? 'tool.invalid_output' : 'tool.invalid_input';
-  throw new ToolError(code, message);
+  if (message.startsWith('Tool output')) throw new ToolError('tool.invalid_output', message);
+  throw new ToolError('tool.invalid_input', message, { effect: 'none' });
 }
 
 function readAsks(given: MastraTool): AdoptedTool<MastraContext>['asks'] {

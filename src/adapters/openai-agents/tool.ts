@@ -8,6 +8,7 @@ import { isTool } from '../../tool/define-tool.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import { quote } from '../../base/nearest.ts';
+import { toRefusedInput } from '../adopt/refused-input.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { AnsweredCalls } from '../run/conversation.ts';
 import type { Run } from '../run/driver.ts';
@@ -185,7 +186,7 @@ async function findCause(
   rejection: Observed<unknown>['rejection'],
 ): Promise<unknown> {
   const observed = await rejection();
-  if (observed !== undefined) return observed.error;
+  if (observed !== undefined) return toRefusedInput(observed.error, 'InvalidToolInputError');
   // Earlier versions append the error to the text.
   const written = output.startsWith(hiding) ? output.slice(hiding.length).replace(/^ Error: /, '') : output;
   if (written !== '') return new Error(written);

@@ -45,6 +45,12 @@ export function readCompletion(completion: unknown): readonly CallItem[] {
   return toItems(found, at(choice, 'finish_reason') === 'length');
 }
 
+/** The ids of a response or a completion, and of the items of a response. */
+export const readMessageIds = (message: object): readonly string[] =>
+  [message, ...(Array.isArray(message) ? message : listAt(message, 'output'))]
+    .map((part) => at(part, 'id'))
+    .filter((id) => typeof id === 'string');
+
 /** The call ids of a conversation of either API. */
 export function readConversation(items: readonly unknown[]): readonly ConversationStep[] {
   if (!items.some((item) => listAt(item, 'tool_calls').length > 0 || at(item, 'role') === 'tool'))

@@ -16,7 +16,7 @@ import type {
 } from '../run/govern-loop.ts';
 import { governLoop } from '../run/govern-loop.ts';
 import type { CallItem } from './calls.ts';
-import { readCompletion, readConversation, readResponse } from './calls.ts';
+import { readCompletion, readConversation, readMessageIds, readResponse } from './calls.ts';
 
 /** The model's answer: a response, or its output items. */
 export type OpenAiResponse =
@@ -166,7 +166,7 @@ const toLoopMessage = (
   { conversation }: OpenAiAnswerOptions,
 ): LoopMessage => ({
   calls,
-  source,
+  messageIds: readMessageIds(source),
   conversation: conversation && readConversation(conversation),
   messages: conversation,
 });

@@ -1,6 +1,7 @@
 /** Loops without a framework. The SDKs themselves are tested in test/frameworks. */
 import { describe, expect, test, vi } from 'vitest';
 import { governTools as governAnthropic } from '../anthropic/govern-tools.ts';
+import { governTools as governGenAi } from '../google-genai/govern-tools.ts';
 import { governTools as governOpenAi } from '../openai/govern-tools.ts';
 import { governLoop } from './govern-loop.ts';
 
@@ -196,13 +197,92 @@ describe('a provider that reuses call ids', () => {
   const blocks = (cents = 5) => [{ type: 'tool_use', id: 'x', name: 'pay', input: { cents } }];
   const free = { overrides: { pay: { mode: 'external' } } } as const;
 
-  test('without the conversation: a later message of the run is new, the same object is a repeat', async () => {
+  test('without the conversation: a message with another id is new, and a copy from storage is a repeat', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, free);
     const loop = governed.run({ sessionId });
-    const [first, second] = [blocks(), blocks()];
-    for (const message of [first, first, second, second, first]) await loop.answer(message);
+    const message = (id: string) => ({ id, content: blocks(), stop_reason: 'tool_use' });
+    for (const id of ['msg_1', 'msg_1', 'msg_2', 'msg_2', 'msg_1']) await loop.answer(message(id));
+    await loop.answer(structuredClone(blocks())); // the copy of the last message, stored without its id
     expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  test('without ids of messages: a copy is a repeat, and other arguments are another call', async () => {
+    const { run, tools } = payTool();
+    const governed = await governAnthropic(tools, free);
+    const loop = governed.run({ sessionId });
+    for (const cents of [5, 5, 6, 5, 6]) await loop.answer(blocks(cents));
+    expect(run.mock.calls.map(([args]) => args)).toEqual([{ cents: 5 }, { cents: 6 }]);
+  });
+
+  const completion = (id: string | undefined, cents: number) => {
+    const say = { name: 'pay', arguments: JSON.stringify({ cents }) };
+    const message = { role: 'assistant', tool_calls: [{ id: 'x', type: 'function', function: say }] };
+    return id === undefined ? message : { id, choices: [{ message, finish_reason: 'tool_calls' }] };
+  };
+  const response = (id: string | undefined, item: string | undefined, cents: number) => {
+    const call = { type: 'function_call', call_id: 'x', name: 'pay', arguments: JSON.stringify({ cents }) };
+    const output = [{ ...(item !== undefined && { id: item }), ...call }];
+    return id === undefined ? output : { id, output };
+  };
+
+  test.each([
+    [
+      'completion, its copy and its message',
+      [completion('c1', 5), completion('c1', 5), completion(undefined, 5)],
+      1,
+    ],
+    ['message and its completion', [completion(undefined, 5), completion('c1', 5)], 1],
+    ['completions with other ids', [completion('c1', 5), completion('c2', 5)], 2],
+    ['messages with other calls', [completion(undefined, 5), completion(undefined, 6)], 2],
+  ])('without the conversation, OpenAI: %s', async (_name, said, times) => {
+    const { run, tools } = payTool();
+    const loop = (await governOpenAi(tools, free)).run({ sessionId });
+    for (const each of said) await loop.answerCompletion(each as Parameters<typeof loop.answerCompletion>[0]);
+    expect(run).toHaveBeenCalledTimes(times);
+  });
+
+  test.each([
+    [
+      'response, its copy and its items',
+      [response('r1', 'i1', 5), response('r1', 'i1', 5), response(undefined, 'i1', 5)],
+      1,
+    ],
+    ['response and its items without ids', [response('r1', 'i1', 5), response(undefined, undefined, 5)], 1],
+    ['responses with other ids', [response('r1', undefined, 5), response('r2', undefined, 5)], 2],
+    ['items with other ids', [response(undefined, 'i1', 5), response(undefined, 'i2', 5)], 2],
+  ])('without the conversation, OpenAI: %s', async (_name, said, times) => {
+    const { run, tools } = payTool();
+    const loop = (await governOpenAi(tools, free)).run({ sessionId });
+    for (const each of said) await loop.answerResponse(each);
+    expect(run).toHaveBeenCalledTimes(times);
+  });
+
+  test('a copy of a Gemini response is a repeat, and another response with the same calls is not', async () => {
+    const { run, tools } = payTool();
+    const governed = await governGenAi(tools, free);
+    const loop = governed.run({ sessionId, conversation: [] });
+    const said = (responseId: string, cents: number, id?: string) => ({
+      responseId,
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: [{ functionCall: { ...(id && { id }), name: 'pay', args: { cents } } }],
+          },
+        },
+      ],
+    });
+    for (const each of [
+      said('r1', 5),
+      said('r1', 5),
+      said('r2', 5),
+      said('r3', 6, 'x'),
+      said('r3', 6, 'x'),
+      said('r4', 6, 'x'),
+    ])
+      await loop.answer(each);
+    expect(run).toHaveBeenCalledTimes(4);
   });
 
   test('a message that awaits approval is the same message until it has its results', async () => {

@@ -52,8 +52,8 @@ export type LoopRun = {
 /** One answer of the model, and its place in the conversation. */
 export type LoopMessage = {
   readonly calls: readonly LoopCall[];
-  /** The host's object for it: the same object is the same model answer. */
-  readonly source: object;
+  /** The provider's ids for it, which a copy has too. Empty if it has none. */
+  readonly messageIds: readonly string[];
   /** Its conversation, up to or including it. Undefined if the host does not pass one. */
   readonly conversation: readonly ConversationStep[] | undefined;
   /** The messages of that conversation, as the host has them. */
@@ -146,20 +146,22 @@ function toLoop(
 }
 
 /**
- * The places of the model's answers. Without the host's conversation, the answers of this run are the conversation.
- * The same object, or a message equal to the one that awaits approval, is a repeat.
+ * The places of the model's messages. Without the host's conversation, the messages answered by this run are the
+ * conversation. A message is a repeat if it has the id of an answered one. If one of the two has no id, it is a repeat
+ * if both make the same calls.
  */
 class AnswerPositions {
   readonly #counts = new AnsweredCalls();
-  readonly #known = new WeakMap<object, (id: string) => number>();
+  readonly #known: KnownMessage[] = [];
 
-  earlierOf({ source, conversation }: LoopMessage): (id: string) => number {
+  earlierOf(said: LoopMessage): (id: string) => number {
+    const { conversation } = said;
     if (conversation !== undefined) return (id) => earlierUses(conversation, id);
-    const known = this.#known.get(source);
-    if (known !== undefined) return known;
+    const found = this.#find(said);
+    if (found !== undefined) return found.earlier;
     const counts = this.#counts.copy();
     const earlier = (id: string): number => counts.earlier(id);
-    this.#known.set(source, earlier);
+    this.#known.push({ ids: said.messageIds, calls: callsOf(said), earlier });
     return earlier;
   }
 
@@ -167,7 +169,26 @@ class AnswerPositions {
     const earlier = this.earlierOf(said);
     for (const { id } of said.calls) this.#counts.answered(id, earlier(id));
   }
+
+  #find(said: LoopMessage): KnownMessage | undefined {
+    const byId = this.#known.find(({ ids }) => ids.some((id) => said.messageIds.includes(id)));
+    if (byId !== undefined) return byId;
+    const calls = callsOf(said);
+    return this.#known.findLast(
+      (known) => known.calls === calls && (known.ids.length === 0 || said.messageIds.length === 0),
+    );
+  }
 }
+
+type KnownMessage = {
+  readonly ids: readonly string[];
+  readonly calls: string;
+  readonly earlier: (id: string) => number;
+};
+
+/** Equal for messages with the same calls. */
+const callsOf = ({ calls }: LoopMessage): string =>
+  JSON.stringify(calls.map(({ id, name, arguments: args }) => [id, name, args]));
 
 const toRequest = ({ id, name, arguments: args }: LoopCall): ToolCallInput => ({ id, name, arguments: args });
 

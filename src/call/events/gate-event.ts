@@ -34,8 +34,21 @@ export type ToolRequested = CallEventOf<
     separateDuties?: true;
     /** Names of the call that repeat a hidden value. They are stored as they are, but not shown. Absent: none. */
     hiddenIds?: readonly HiddenId[];
+    /** Budgets of the turn and its parents, for a process that takes the call over. Absent: only those of the runtime. */
+    budgets?: readonly TurnBudget[];
+    /** The deadline of the turn, if the call was submitted: its gates may run in another process. Absent: none. */
+    turnDeadlineMs?: number;
   }
 >;
+
+/** A budget of a turn, with the name of its counter. */
+export type TurnBudget = {
+  readonly scope: string;
+  readonly counter: string;
+  readonly perDay: boolean;
+  readonly metric: BudgetMetric;
+  readonly limit: number;
+};
 
 export type HiddenId = 'session' | 'call' | 'tool' | 'owner';
 

@@ -127,16 +127,17 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
   'tool.invalid_output': {
     whoseMove: "the tool's author",
     retryable: false,
-    blocksTool: true,
+    blocksTool: false,
     bodyMayClaim: true,
     terminal: false,
     nextAction: 'use_another_tool',
-    title: 'The output does not match the schema',
-    whatHappened: "The body's return value does not match the tool's output schema, or has no JSON form.",
+    title: 'The output cannot be used',
+    whatHappened:
+      "The body's return value does not match the tool's output schema, has no JSON form, or could not be checked: a success check, a schema or a rule failed or ran out of time.",
     whyItMatters: 'The body ran, and its effect may be real. Only its output is unusable.',
-    forModel: 'The tool ran, but its output is unusable. Do not repeat the call; use another tool.',
+    forModel: 'The tool ran, but its output is unusable. Do not repeat the call.',
     whatToDo:
-      'Fix the body so that it returns what the schema says, or correct the schema if the value is right. The caller cannot fix it.',
+      'Fix the body so that it returns what the schema says, or correct the schema if the value is right. If a check failed, the log of the call says how. The caller cannot fix it.',
   },
   'tool.unknown': {
     whoseMove: 'your inputs',

@@ -65,8 +65,8 @@ function compileCode(
   const say = (
     action: FiredRule['action'],
     message: string,
-    policyError: boolean,
     end?: ToolEnd,
+    mistake?: string,
   ): AfterVerdict => ({
     fire: () => ({
       ruleId: composed.id,
@@ -75,21 +75,22 @@ function compileCode(
       message: tidyMessage(message, redactor),
       tags: rule.tags,
       metadata: rule.metadata,
-      policyError,
+      policyError: mistake !== undefined,
       observed,
+      ...(mistake !== undefined && { mistake }),
     }),
     observed,
     end,
   });
-  const fail = (problem: string): AfterVerdict =>
-    say('block', `The rule ${composed.id} could not be applied: ${problem}`, true);
+  const fail = (mistake: string): AfterVerdict =>
+    say('block', `The rule ${composed.id} could not be applied.`, undefined, mistake);
   const read = (answer: unknown, end: ToolEnd): AfterVerdict | undefined => {
     if (answer === undefined) return undefined;
     const reading = readAnswer(answer);
     if (reading === undefined) return fail('it returned a value that is not a valid rule answer.');
     return reading.action === 'redact'
-      ? say('redact', reading.message, false, replaceEnd(end, reading.output))
-      : say(reading.action, reading.message, false);
+      ? say('redact', reading.message, replaceEnd(end, reading.output))
+      : say(reading.action, reading.message);
   };
   return (call, end) => {
     try {

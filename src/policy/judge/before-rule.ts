@@ -85,28 +85,29 @@ function compileCode(
   { redactor }: CompileContext,
 ): BeforeRule {
   const observed = onlyObserves(composed);
-  const fire = (answer: NonNullable<BeforeAnswer>, policyError: boolean): FiredRule => ({
+  const fire = (answer: NonNullable<BeforeAnswer>, mistake?: string): FiredRule => ({
     ruleId: composed.id,
     ruleType: 'code',
     action: answer.action,
     message: tidyMessage(answer.message, redactor),
     tags: rule.tags,
     metadata: rule.metadata,
-    policyError,
+    policyError: mistake !== undefined,
     observed,
+    ...(mistake !== undefined && { mistake }),
     ...(answer.action === 'ask' && {
       timeoutSeconds: answer.timeoutSeconds ?? 300,
       timeoutEffect: answer.timeoutEffect ?? 'block',
     }),
   });
-  const fail = (problem: string): FiredRule =>
-    fire({ action: 'block', message: `The rule ${composed.id} could not be applied: ${problem}` }, true);
+  const fail = (mistake: string): FiredRule =>
+    fire({ action: 'block', message: `The rule ${composed.id} could not be applied.` }, mistake);
   const read = (answer: unknown): FiredRule | undefined => {
     if (answer === undefined) return undefined;
     const reading = readAnswer(answer);
     return reading === undefined
       ? fail('it returned a value that is not a valid rule answer.')
-      : fire(reading, false);
+      : fire(reading);
   };
   return ({ call }) => {
     try {

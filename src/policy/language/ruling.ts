@@ -14,6 +14,8 @@ export type FiredRule = {
   readonly metadata: JsonObject | undefined;
   /** The condition met a value of the wrong type, which makes a rule fire. */
   readonly policyError: boolean;
+  /** How a rule written as a function failed, for the developer. */
+  readonly mistake?: string;
   /** The rule only reports what it would have done. */
   readonly observed: boolean;
   /** For an `ask`: how long a person may take, and what happens after that. */

@@ -14,8 +14,8 @@ export type ThrownFailure = {
   readonly extras: JsonObject;
   /** The stack trace, uncut. */
   readonly traceback: string | undefined;
-  /** The author of the tool stated explicitly that a retry is safe. */
-  readonly authorSaysRetry: boolean;
+  /** The author of the tool stated that a retry is safe, or that the call had no effect. */
+  readonly repeatIsSafe: boolean;
 };
 
 /**
@@ -35,7 +35,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
       retryable: false,
       extras: { exception_type: 'QuittanceError', developer: misused },
       traceback: stackOf(thrown),
-      authorSaysRetry: false,
+      repeatIsSafe: false,
     };
   // Not thrown by a body, but by the reader of stored content.
   if (isAltered(thrown))
@@ -45,7 +45,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
       retryable: false,
       extras: {},
       traceback: undefined,
-      authorSaysRetry: false,
+      repeatIsSafe: false,
     };
   const code: ReasonCode = isNetworkTrouble(thrown, 0) ? 'tool.network_error' : 'tool.execution_error';
   return {
@@ -54,7 +54,7 @@ export function classifyThrown(thrown: unknown, may?: 'any reason'): ThrownFailu
     retryable: reasonOf(code).retryable,
     extras: { exception_type: nameOfThrown(thrown), ...thrownData(thrown) },
     traceback: stackOf(thrown),
-    authorSaysRetry: false,
+    repeatIsSafe: false,
   };
 }
 
@@ -91,7 +91,7 @@ function readToolError(
 ): ThrownFailure | undefined {
   if (!isToolError(thrown)) return undefined;
   try {
-    const { reason, message, problem, retryable, markedRetryable, payloadExtras } = thrown;
+    const { reason, message, problem, retryable, markedRetryable, effect, payloadExtras } = thrown;
     const code: ReasonCode = mayClaim(reason) ? reason : 'tool.execution_error';
     const extras = toJson(payloadExtras);
     return {
@@ -108,7 +108,7 @@ function readToolError(
           : { not_kept: 'The extras hold something JSON cannot.' }),
       },
       traceback: undefined,
-      authorSaysRetry: markedRetryable === true,
+      repeatIsSafe: markedRetryable === true || effect === 'none',
     };
   } catch {
     return undefined;

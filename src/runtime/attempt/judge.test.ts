@@ -160,6 +160,9 @@ describe('the success check', () => {
     expect(await judged(1, undefined, no)).toBe('tool.reported_error: tool says no. Output: 1');
   });
 
+  const unchecked =
+    'tool.invalid_output: The tool "get_it" ran, but its result could not be checked. Output: 1';
+
   it.each<[string, SuccessCheck, string]>([
     ['waits', async () => Promise.resolve({ ok: false, reason: 'later' }), 'tool.reported_error: later'],
     ['waits and agrees', async () => Promise.resolve(true), 'ok'],
@@ -168,18 +171,10 @@ describe('the success check', () => {
       () => {
         throw new Error('boom');
       },
-      'tool.reported_error: The success check itself threw: boom',
+      unchecked,
     ],
-    [
-      'rejects',
-      () => Promise.reject(new Error('boom')),
-      'tool.reported_error: The success check itself threw: boom',
-    ],
-    [
-      'answers nonsense',
-      () => 'yes' as never,
-      'tool.reported_error: The success check gave no usable answer',
-    ],
+    ['rejects', () => Promise.reject(new Error('boom')), unchecked],
+    ['answers nonsense', () => 'yes' as never, unchecked],
   ])('that %s is used', async (_, check, expected) => {
     expect(await judged(1, check)).toContain(expected);
   });

@@ -4,7 +4,7 @@ import { copyJson, JsonCopying } from '../../base/json-copy.ts';
 import { formatPath, freezeJson, toJson } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { attachedFilesToExtra } from '../../call/attached-files.ts';
-import { isToolMadeResult } from '../../call/tool-result.ts';
+import { isTerminalResult, isToolMadeResult } from '../../call/tool-result.ts';
 import { formatIssues } from '../../tool/format-issues.ts';
 import type { SuccessJudgement } from '../../tool/success-check.ts';
 import { defaultSuccessCheck, isBareReason, runSuccessCheck } from '../../tool/success-check.ts';
@@ -20,7 +20,7 @@ import { judgeRecorded } from './judge-recorded.ts';
 import type { RecordedEnd } from './recorded-end.ts';
 import { recordedEndOf } from './recorded-end.ts';
 import type { AttemptFacts, Judgement } from './judgement.ts';
-import { fail, keepFilesLeft, succeed } from './judgement.ts';
+import { fail, keepFilesLeft, notChecked, succeed } from './judgement.ts';
 import { inputExtra } from '../input/input-extra.ts';
 import { redactSideOutput } from './redact-side-output.ts';
 import type { RuledOutput } from './rule-output.ts';
@@ -111,6 +111,7 @@ async function judgeSchema(
   const schema = live.tool.output;
   if (schema === undefined) return conclude(live, json, isToolMadeResult(value), facts);
   const fit = await schema.check(value);
+  if (!fit.ok && fit.mistake !== undefined) return unchecked(live, facts, fit.mistake, json);
   if (!fit.ok)
     return unusable(
       live,
@@ -176,6 +177,17 @@ function unusable(
   );
 }
 
+/** The body has returned, and a check of its result failed. The model learns nothing else. */
+function unchecked(
+  live: ReadyCall,
+  facts: AttemptFacts,
+  mistake: string,
+  output: JsonValue,
+): Promise<Judgement> {
+  aside(live, mistake);
+  return fail(live, { ...notChecked(live), output, shows: 'output' }, facts);
+}
+
 function reported(
   live: ReadyCall,
   value: unknown,
@@ -184,8 +196,8 @@ function reported(
   facts: AttemptFacts,
 ): Promise<Judgement> {
   const { engine, tool } = live;
+  if (mistake !== undefined) return unchecked(live, facts, mistake, output);
   const isDefault = (tool.successCheck ?? engine.successCheck) === defaultSuccessCheck;
-  if (mistake !== undefined) aside(live, mistake);
   // A recorded error is already a complete text.
   const isRecorded = recordedEndOf(facts.context) !== undefined;
   return fail(
@@ -193,7 +205,8 @@ function reported(
     {
       code: 'tool.reported_error',
       error: reason,
-      retryable,
+      // The next call of the turn is denied.
+      retryable: retryable && !(isToolMadeResult(value) && isTerminalResult(value)),
       output,
       toolMade: isToolMadeResult(value),
       shows: isRecorded ? 'whole' : isDefault && !isBareReason(reason) ? 'message' : 'output',
@@ -258,7 +271,7 @@ async function timedOut(
     outcome,
     content: outcomeToModelContent(outcome),
     toolSuccess: false,
-    authorSaysRetry: false,
+    repeatIsSafe: false,
     rules: remarks.rules,
   };
 }

@@ -35,22 +35,27 @@ describe('a judgement that does not end in time', () => {
     ['a success check', { successCheck: () => never<boolean>() }],
     ['an output schema', { output: z.string().refine(() => never<boolean>()) }],
   ])(
-    '%s: the call ends at its deadline, reported as finished, and its result is stored as late',
+    '%s: the call ends at its deadline, a repeat is held, and its result is stored as late',
     async (_, traits) => {
       const { call, runtime, turn } = stageOf(traits);
       const outcome = await call('a', { to: 'ada' }, 1_000);
-      expect(outcome).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
+      expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'tool.invalid_output', retryable: false });
       const content = JSON.parse(outcomeToModelContent(outcome)) as { error: string };
-      expect(content).toMatchObject({ status: 'error', timed_out: true, retryable: false });
-      expect(content.error).toMatch(/finished, but its result could not be checked.*Do not repeat/);
+      expect(content).toMatchObject({ status: 'error', retryable: false });
+      expect(content.error).toMatch(/ran, but its result could not be checked.*do not repeat/);
       expect(outcomeBlocksTool(outcome)).toBe(false);
       await quiet();
       expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
         { result: { type: 'returned', output: 'paid' } },
       ]);
-      expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: false });
+      expect((await eventsOf(runtime, 'tool.responded'))[0]).toMatchObject({ unsettledEffect: true });
       expect((await runtime.calls.unresolved()).rows).toEqual([]);
       await expectSettledOnce(runtime);
+      const repeat = await turn.call(envelope('a2', 'pay', { to: 'ada' }), { ifHeld: 'return' });
+      expect(repeat).toMatchObject({
+        type: 'pending',
+        waitsFor: expect.stringContaining('Call a ') as string,
+      });
       const other = turn.call(envelope('b', 'pay', { to: 'bob' }), { ifHeld: 'return' });
       await quiet();
       expect((await eventsOf(runtime, 'tool.started')).map(({ callId }) => callId)).toEqual(['a', 'b']);
@@ -58,9 +63,9 @@ describe('a judgement that does not end in time', () => {
     },
   );
 
-  it('may be retried if the tool may run again', async () => {
+  it('is not worth a retry even if the tool may run again', async () => {
     const { call } = stageOf({ idempotent: true, successCheck: () => never<boolean>() });
-    expect(await call('a', {}, 1_000)).toMatchObject({ finished: true, retryable: true });
+    expect(await call('a', {}, 1_000)).toMatchObject({ code: 'tool.invalid_output', retryable: false });
   });
 
   it('has the rest of the body’s time, and a short grace period if none is left', async () => {
@@ -76,7 +81,7 @@ describe('a judgement that does not end in time', () => {
     await quiet();
     expect(ended).toBe(false);
     clock.advance(1);
-    expect(await asked).toMatchObject({ finished: true });
+    expect(await asked).toMatchObject({ code: 'tool.invalid_output' });
   });
 
   it('counts if it ends in time', async () => {
@@ -132,24 +137,27 @@ describe('other work after a body', () => {
     // A value that no rule has passed is not stored.
     ['a rule on results', { rule: () => true }, () => 'paid', '[WITHHELD]'],
     ['the write of an artifact', { artifact: true }, () => 'x'.repeat(20_000), 'x'.repeat(20_000)],
-  ])('%s that hangs: one outcome at the deadline, reported as finished', async (_, hangs, run, late) => {
-    const { runtime, call, clock } = hanging(hangs, run);
-    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true, retryable: false });
-    await quiet();
-    clock.advance(1_000);
-    await quiet();
-    expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
-      { result: { type: 'returned', output: late } },
-    ]);
-    expect((await runtime.calls.unresolved()).rows).toEqual([]);
-    await expectSettledOnce(runtime);
-  });
+  ])(
+    '%s that hangs: one outcome at the deadline, and the result is stored as late',
+    async (_, hangs, run, late) => {
+      const { runtime, call, clock } = hanging(hangs, run);
+      expect(await call()).toMatchObject({ code: 'tool.invalid_output', retryable: false });
+      await quiet();
+      clock.advance(1_000);
+      await quiet();
+      expect(await eventsOf(runtime, 'tool.late')).toMatchObject([
+        { result: { type: 'returned', output: late } },
+      ]);
+      expect((await runtime.calls.unresolved()).rows).toEqual([]);
+      await expectSettledOnce(runtime);
+    },
+  );
 
   it('a rule that hangs on an error: one outcome at the deadline', async () => {
     const { runtime, call } = hanging({ rule: () => true }, () => {
       throw new Error('It broke.');
     });
-    expect(await call()).toMatchObject({ type: 'ToolTimeout' });
+    expect(await call()).toMatchObject({ code: 'tool.invalid_output', retryable: false });
     await quiet();
     await expectSettledOnce(runtime);
   });
@@ -159,7 +167,7 @@ describe('other work after a body', () => {
       attach({ mimeType: 'text/plain', content: 'a file' } as never);
       return 'paid';
     });
-    expect(await call()).toMatchObject({ type: 'ToolTimeout', finished: true });
+    expect(await call()).toMatchObject({ code: 'tool.invalid_output' });
     await quiet();
     expect((await runtime.calls.unresolved()).rows).toEqual([]);
     await expectSettledOnce(runtime);

@@ -31,8 +31,8 @@ export type Judgement = {
   /** The content for the model, byte for byte. */
   readonly content: string;
   readonly toolSuccess: boolean | undefined;
-  /** The tool's author declared a retry safe. */
-  readonly authorSaysRetry: boolean;
+  /** The tool's author declared a retry safe, or the failure without effect. */
+  readonly repeatIsSafe: boolean;
   /** Rulings about the output. */
   readonly rules: readonly RuleMark[];
   /** The result of the body, if the outcome must say something else. It is stored with the outcome. */
@@ -94,7 +94,7 @@ function inline(
     outcome: Object.freeze(outcome),
     content,
     toolSuccess: true,
-    authorSaysRetry: false,
+    repeatIsSafe: false,
     rules: remarks.rules,
   };
 }
@@ -132,7 +132,8 @@ async function setAside(
     if (!(error instanceof LedgerTrouble)) throw error;
     const why = cutText(clean(live, error.message), 500);
     live.journal.apply({ type: 'fail_to_persist', boundary: 'artifact', error: why, keptIn: 'record' });
-    const reply = `The tool ran, but its output could not be stored as an artifact (${why}). It is on the record of the call.`;
+    const reply =
+      'The tool ran, but its output could not be stored as an artifact. It is on the record of the call.';
     return fail(
       live,
       { code: 'tool.indeterminate', error: reply, retryable: false, output: kept, whole: true },
@@ -176,7 +177,7 @@ async function keepAside(
     outcome: Object.freeze(outcome),
     content: outcomeToModelContent(outcome),
     toolSuccess: true,
-    authorSaysRetry: false,
+    repeatIsSafe: false,
     rules: remarks.rules,
   };
 }
@@ -231,13 +232,20 @@ export async function keepFilesLeft(live: ReadyCall, context: BodyContext): Prom
   }
 }
 
+/** The failure of a call whose body ended, but whose result was not checked. Its text tells no details. */
+export const notChecked = ({ tool }: ReadyCall): Failed => ({
+  code: 'tool.invalid_output',
+  error: `The tool "${tool.name}" ran, but its result could not be checked.`,
+  retryable: false,
+});
+
 export type Failed = {
   readonly code: ReasonCode;
   readonly error: string;
   readonly retryable: boolean;
   readonly extras?: JsonObject;
   readonly traceback?: string | undefined;
-  readonly authorSaysRetry?: boolean;
+  readonly repeatIsSafe?: boolean;
   /** The output of the body, despite the failure. */
   readonly output?: JsonValue;
   readonly toolMade?: boolean;
@@ -319,7 +327,7 @@ export async function fail(
     outcome: Object.freeze(outcome),
     content: outcomeToModelContent(outcome),
     toolSuccess: false,
-    authorSaysRetry: failed.authorSaysRetry === true,
+    repeatIsSafe: failed.repeatIsSafe === true,
     rules: remarks.rules,
   };
 }

@@ -3,7 +3,7 @@ import type { Awaitable } from '../../base/json.ts';
 import { freezeJson } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
-import { cutText } from '../../base/cut-text.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { AttemptEnd, BodyEnd, RunningAttempt } from '../attempt/attempt.ts';
 import { BodyContext } from '../attempt/body-context.ts';
 import type { StartedCall } from '../state/call-stages.ts';
@@ -15,7 +15,7 @@ import { repeatOf } from '../gates/doubt.ts';
 import { inputExtra } from '../input/input-extra.ts';
 import { judgeEnd } from '../attempt/judge.ts';
 import type { AttemptFacts, Judgement } from '../attempt/judgement.ts';
-import { fail } from '../attempt/judgement.ts';
+import { notChecked } from '../attempt/judgement.ts';
 import { appendLate, storingGraceMs } from '../attempt/late.ts';
 import { LedgerTrouble } from '../host/ledger-trouble.ts';
 import { keepSideOutput, redactSideOutput } from '../attempt/redact-side-output.ts';
@@ -69,7 +69,7 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
       elapsedMs,
       deadlineMs: wasIdle ? clock.now() : this.terms.deadlineMs,
     };
-    const judged = judgeEnd(live, bodyEnd, facts);
+    const judged = judgeSafely(live, bodyEnd, facts);
     return judged instanceof Promise
       ? this.#inTime(bodyEnd, judged, facts).then((judgement) => this.#conclude(this, judgement))
       : this.#conclude(this, judged);
@@ -89,10 +89,6 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
     try {
       const judgement = await Promise.race([judged, tooLong.promise]);
       if (judgement !== undefined) return judgement;
-    } catch (error) {
-      if (!(error instanceof LedgerTrouble)) throw error;
-      const problem = `The tool ran, but its output could not be stored: ${cutText(error.message, 500)}`;
-      return fail(live, { code: 'tool.indeterminate', error: problem, retryable: false }, facts);
     } finally {
       watch.stop();
     }
@@ -158,35 +154,75 @@ export class AttemptRun implements RunningAttempt<ToolOutcome> {
 /** A body that ends just before its deadline leaves this much time to check its result. */
 const judgementGraceMs = 50;
 
-/** The end of a body whose judgement ran out of time. No rule and no check judges it. */
-function outOfTime(
+/**
+ * Judges the end of a body. Whatever fails after the body, the model learns only that the tool ran, and the record
+ * says what failed.
+ */
+function judgeSafely(
   live: StartedCall,
   end: AttemptEnd,
-  { elapsedMs, deadlineMs, remarks }: AttemptFacts,
-): Judgement {
+  facts: AttemptFacts,
+): Judgement | Promise<Judgement> {
+  try {
+    const judged = judgeEnd(live, end, facts);
+    return judged instanceof Promise
+      ? judged.catch((error: unknown) => withoutResult(live, facts, error))
+      : judged;
+  } catch (error) {
+    return withoutResult(live, facts, error);
+  }
+}
+
+function withoutResult(live: StartedCall, facts: AttemptFacts, error: unknown): Judgement {
+  aside(live, `The result could not be processed: ${describeThrown(error)}`);
+  if (!(error instanceof LedgerTrouble)) return unchecked(live, facts);
+  const outcome = unknownEnd(
+    live,
+    modelNote(facts.remarks.notes),
+    'The tool ran, but its output could not be stored',
+  );
+  return { ...unjudged(outcome, false), rules: facts.remarks.rules };
+}
+
+/** The end of a body whose result was not checked. No part of the result is in it. */
+function unchecked(live: StartedCall, { elapsedMs, remarks }: AttemptFacts): Judgement {
   const { tool, request } = live;
-  const finished = end.type === 'returned';
-  const { retryOnTimeout, mayRerun } = tool;
-  const repeat = finished
-    ? {
-        retryable: mayRerun && retryOnTimeout,
-        ...(!mayRerun && retryOnTimeout && { blocksTool: false as const }),
-        finished: true as const,
-      }
-    : repeatOf(tool, { code: 'tool.timeout', retryable: retryOnTimeout });
-  const outcome: ToolOutcome =
-    end.type === 'cancelled'
-      ? unknownEnd(live, modelNote(remarks.notes), 'The call was cancelled while the tool was running')
-      : Object.freeze({
-          type: 'ToolTimeout',
-          callId: request.id,
-          toolName: tool.name,
-          code: 'tool.timeout',
-          deadlineMs,
-          ...repeat,
-          elapsedMs,
-          payloadExtras: freezeJson(inputExtra(live.journal)),
-          ...modelNote(remarks.notes),
-        });
+  const { code, error, retryable } = notChecked(live);
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolFailure',
+    callId: request.id,
+    toolName: tool.name,
+    code,
+    error,
+    ...repeatOf(tool, { code, retryable }),
+    elapsedMs,
+    ...modelNote(remarks.notes),
+  });
+  return { ...unjudged(outcome, false), rules: remarks.rules };
+}
+
+/**
+ * The end of a body whose judgement ran out of time. No rule and no check judges it, so the body's result is stored as
+ * late.
+ */
+function outOfTime(live: StartedCall, end: AttemptEnd, facts: AttemptFacts): Judgement {
+  const { elapsedMs, deadlineMs, remarks } = facts;
+  const { tool, request } = live;
+  if (end.type === 'returned' || end.type === 'threw') return unchecked(live, facts);
+  if (end.type === 'cancelled') {
+    const why = 'The call was cancelled while the tool was running';
+    return { ...unjudged(unknownEnd(live, modelNote(remarks.notes), why)), rules: remarks.rules };
+  }
+  const outcome: ToolOutcome = Object.freeze({
+    type: 'ToolTimeout',
+    callId: request.id,
+    toolName: tool.name,
+    code: 'tool.timeout',
+    deadlineMs,
+    ...repeatOf(tool, { code: 'tool.timeout', retryable: tool.retryOnTimeout }),
+    elapsedMs,
+    payloadExtras: freezeJson(inputExtra(live.journal)),
+    ...modelNote(remarks.notes),
+  });
   return { ...unjudged(outcome), rules: remarks.rules };
 }

@@ -46,13 +46,15 @@ export async function attemptAgain(live: ReadyCall & BoundKey): Promise<ToolOutc
 
 /**
  * Continues a call whose owner died between two attempts: retries it if a behavior asks for that, and
- * otherwise ends it with its last failure. Undefined if another process was first.
+ * otherwise ends it with its last failure. Undefined if another process was first. `onWait` is called before a wait for
+ * the due time of the retry.
  */
 export async function attemptNext(
   live: ReadyCall & BoundKey,
   failed: ToolResponded,
+  onWait: () => void,
 ): Promise<ToolOutcome | undefined> {
-  const next = await goOnTrying(live, failed);
+  const next = await goOnTrying(live, failed, onWait);
   switch (next.type) {
     case 'overtaken':
       return undefined;

@@ -13,6 +13,7 @@
 import type { ToolResponded } from '../../call/event.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError, retryableButForDoubt } from '../../call/outcome.ts';
+import { mostAttempts } from '../host/retry.ts';
 import type { Offer } from '../host/behaviors.ts';
 import { endCounts, settlementsFor, sharesOf } from '../host/budget.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
@@ -58,7 +59,9 @@ type Terms = {
   /** A person was asked, so neither the deadline nor the end of the turn applies any more. */
   readonly deadlineLifted: boolean;
   /** The body itself declared a retry after this failure safe. */
-  readonly authorSaysRetry: boolean;
+  readonly repeatIsSafe: boolean;
+  /** Called before the wait for the due time of the retry. */
+  readonly onWait?: (() => void) | undefined;
 };
 
 /** `onKept` is called once the failure is stored as the end of its attempt. */
@@ -90,15 +93,20 @@ export async function retryAttempt(
   // If another process has ended the call meanwhile, this attempt's result is late. Settling records it so.
   if (kept.type !== 'appended') return noAttempt;
   onKept();
-  return askAndWait(live, event, { deadlineLifted, authorSaysRetry: judgement.authorSaysRetry });
+  return askAndWait(live, event, { deadlineLifted, repeatIsSafe: judgement.repeatIsSafe });
 }
 
 /** Continues a call whose owner died between two attempts. */
-export async function goOnTrying(live: RunnableCall, failed: ToolResponded): Promise<NextAttempt> {
+export async function goOnTrying(
+  live: RunnableCall,
+  failed: ToolResponded,
+  onWait: () => void,
+): Promise<NextAttempt> {
   // A declaration of the tool must still hold. The statement of its body about this failure stays valid.
-  const authorSaysRetry = !failed.unsettledEffect && live.journal.call?.started?.mayRerun !== true;
-  const forbidden = whyNot(live, { ...judgementOf(failed), authorSaysRetry }, true);
-  if (forbidden === undefined) return askAndWait(live, failed, { deadlineLifted: true, authorSaysRetry });
+  const repeatIsSafe = !failed.unsettledEffect && live.journal.call?.started?.mayRerun !== true;
+  const forbidden = whyNot(live, { ...judgementOf(failed), repeatIsSafe }, true);
+  if (forbidden === undefined)
+    return askAndWait(live, failed, { deadlineLifted: true, repeatIsSafe, onWait });
   aside(live, `Not tried again: ${forbidden}`);
   return noAttempt;
 }
@@ -114,7 +122,7 @@ export const judgementOf = ({
   content,
   toolSuccess,
   // The effect is not unknown if the tool may run again or its author declared a retry safe.
-  authorSaysRetry: !unsettledEffect,
+  repeatIsSafe: !unsettledEffect,
   rules: [],
 });
 
@@ -128,16 +136,17 @@ export const recordOf = ({ reached, log, payloadExtras }: ToolResponded): Attemp
 
 /** Why the body must not run again, whoever asks. */
 function whyNot(
-  { tool, signals, turn }: ReadyCall,
-  { outcome, authorSaysRetry }: Judgement,
+  { tool, signals, turn, journal }: ReadyCall,
+  { outcome, repeatIsSafe }: Judgement,
   deadlineLifted: boolean,
 ): string | undefined {
   if (signals.cancelled !== undefined) return 'the call was cancelled.';
   if (!deadlineLifted && turn.ended !== undefined) return 'its turn has ended.';
   if (signals.left) return 'the runtime is closing.';
   if (!isRetryable(outcome)) return 'the failure is not one that passes.';
+  if ((journal.call?.attempt ?? 0) >= mostAttempts) return `it was attempted ${mostAttempts} times.`;
   if (tool.handoff) return 'its body does not run here.';
-  return tool.mayRerun || authorSaysRetry
+  return tool.mayRerun || repeatIsSafe
     ? undefined
     : 'the tool does not say that its calls may run twice (mode read, idempotent, or a ToolError marked retryable).';
 }
@@ -163,7 +172,9 @@ async function askAndWait(live: RunnableCall, event: ToolResponded, terms: Terms
     const kept = await flushed(live, mark);
     if (kept.type !== 'appended') return kept;
   }
-  return (await isDue(live, terms)) ? begin(live, terms) : noAttempt;
+  if (await isDue(live, terms)) return begin(live, terms);
+  // A recovered call has no caller to answer: the next runtime continues it.
+  return terms.onWait !== undefined && live.signals.left ? { type: 'overtaken' } : noAttempt;
 }
 
 /** The answer of the behaviors, or undefined once no caller waits. */
@@ -240,6 +251,7 @@ async function isDue(live: AcceptedCall, terms: Terms): Promise<boolean> {
     const waitMs = Math.min(notBefore - engine.ledger.now(), latest - engine.clock.monotonicMs());
     if (isGivenUp(live, terms) || leftOf(live, terms) <= Math.max(0, waitMs)) return false;
     if (waitMs <= 0) return true;
+    terms.onWait?.();
     await new Promise<void>((resolve) => {
       const watch = engine.deadlines.watch(Math.min(waitMs, longestSleepMs), () => wake());
       const wake = (): void => {
@@ -310,7 +322,7 @@ type LookedAgain =
 
 const object = (objection: string): LookedAgain => ({ type: 'objection', objection });
 
-async function lookAgain(before: RunnableCall, { authorSaysRetry }: Terms): Promise<LookedAgain> {
+async function lookAgain(before: RunnableCall, { repeatIsSafe }: Terms): Promise<LookedAgain> {
   const { engine, request, tool, notes, journal } = before;
   if (isStale(before)) return object('what the preview showed has gone stale.');
   const taken = await takeRecorded(before);
@@ -321,7 +333,7 @@ async function lookAgain(before: RunnableCall, { authorSaysRetry }: Terms): Prom
   if (policy?.version === journal.call?.policyVersion) return { type: 'ready', live };
   // The rules in force are no longer the ones that let the call run.
   const now = engine.undoToolFor(request.name, policy) ?? engine.toolFor(request.name, policy);
-  if (now === undefined || !(now.mayRerun || authorSaysRetry))
+  if (now === undefined || !(now.mayRerun || repeatIsSafe))
     return object('rules have withdrawn that it may run twice.');
   const next = { ...live, policy, tool: now };
   const walked = await walk(next, [policyGate], nothingFound, { deadlineLifted: true });

@@ -17,7 +17,6 @@ const throwing = (reason: ReasonCode, retryable?: boolean) =>
 
 describe('a tool that failed permanently', () => {
   it.each<[ReasonCode, boolean | undefined]>([
-    ['tool.invalid_output', undefined],
     ['tool.invalid_input', undefined],
     ['tool.execution_error', false],
     ['tool.network_error', false],
@@ -41,6 +40,7 @@ describe('a tool that failed permanently', () => {
     ['tool.network_error', undefined],
     ['tool.execution_error', undefined],
     ['tool.reported_error', undefined],
+    ['tool.invalid_output', undefined],
     ['tool.invalid_output', true],
     ['tool.indeterminate', undefined],
   ])('is not blocked after %s, retryable %s', async (reason, retryable) => {
@@ -62,10 +62,10 @@ describe('a tool that failed permanently', () => {
     });
   });
 
-  it('is also blocked by a wrong output', async () => {
+  it('is not blocked by a wrong output: the tool ran, and may run with other arguments', async () => {
     const { turn } = setStage({ tools: [defineTool({ name: 'get_it', run: () => 10n })] });
     await turn.call(envelope('a', 'get_it'));
-    expect(await turn.call(envelope('b', 'get_it'))).toMatchObject({ reason: 'blocked' });
+    expect(await turn.call(envelope('b', 'get_it'))).toMatchObject({ code: 'tool.invalid_output' });
   });
 
   it('is blocked by a timeout only if the tool declares timeouts not worth a retry', async () => {

@@ -7,10 +7,16 @@ import {
   outcomeIsRetryable,
   outcomeToModelContent,
   ToolError,
+  toolResult,
 } from 'quittance';
+import { contracts } from 'quittance/contracts';
+import { createMemoryLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
 import { outcomeToToolResult } from 'quittance/wire';
 import { describe, expect, it } from 'vitest';
-import { envelope, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
+import { z } from 'zod';
+import { alterLedger } from '../../../test/alter-ledger.ts';
+import { envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../../../test/stage.ts';
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 const fail =
@@ -31,6 +37,15 @@ const ends: Readonly<Record<string, (context: ToolContext) => unknown>> = {
   'reports an error': () => ({ error: 'no money' }),
   'throws a reported error': fail(new ToolError('tool.reported_error', 'no money')),
   'says the arguments are wrong': fail(new ToolError('tool.invalid_input', 'x')),
+  'refuses before any effect': fail(new ToolError('tool.execution_error', 'x', { effect: 'none' })),
+  'refuses for good before any effect': fail(
+    new ToolError('tool.execution_error', 'x', { effect: 'none', retryable: false }),
+  ),
+  'fails with a result that ends the turn': () => toolResult({ success: false, error: 'no money' }),
+  'fails with a result that lets the model go on': () =>
+    toolResult({ success: false, needsFollowup: true, error: 'no money' }),
+  'ends the turn with an explicit result': () =>
+    toolResult({ success: false, terminal: true, error: 'no money' }),
 };
 
 type Traits = {
@@ -80,6 +95,17 @@ async function isStopped(stage: Awaited<ReturnType<typeof firstOf>>, name: strin
 const reply = (outcome: ToolOutcome): { error: string; retryable: boolean } =>
   JSON.parse(outcomeToModelContent(outcome)) as { error: string; retryable: boolean };
 
+/** Does the content agree with what happened to a call with other arguments? */
+function expectTruth(
+  { error, retryable }: { error: string; retryable: boolean },
+  other: { type: string },
+): void {
+  const runs = other.type === 'ToolExecutionResult';
+  if (/other arguments are not affected/.test(error)) expect(runs).toBe(true);
+  if (/cannot be used again in this turn/.test(error)) expect(runs).toBe(false);
+  if (retryable) expect(runs).toBe(true);
+}
+
 describe.each(Object.entries(kinds))('of %s', (_, traits) => {
   it.each(Object.entries(ends))('that %s, the content says what happens to a repeat', async (_end, end) => {
     const stage = await firstOf('pay', traits, end);
@@ -89,12 +115,118 @@ describe.each(Object.entries(kinds))('of %s', (_, traits) => {
     const warned = /may have happened; do not repeat it/.test(content.error);
     expect([warned, 'inDoubt' in first]).toEqual([stopped, stopped]);
     expect([stopped && content.retryable, stopped && outcomeIsRetryable(first)]).toEqual([false, false]);
-    // Other arguments pass unless the tool itself is at fault.
+    // Other arguments pass unless the tool itself is at fault, and the content says which.
     const other = await turn.call(envelope('c', 'pay', { to: 'bob' }), { ifHeld: 'return' });
-    expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
+    const isOver = other.type === 'ToolDenied' && other.reason === 'ended';
+    if (!isOver) expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
+    expectTruth(content, other);
     const kept = (await stage.runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.settled;
     expect([kept?.content, kept?.outcome]).toEqual([outcomeToModelContent(first), first]);
   });
+});
+
+/** A text that only an exception contains. */
+const mark = 'qwxyzvutsrpo';
+const broken = (): never => {
+  throw new Error(mark);
+};
+const isRejected = (): Promise<never> => Promise.reject(new Error(mark));
+
+type AfterBody = {
+  readonly traits?: Traits & { readonly output?: unknown };
+  readonly result?: unknown;
+  readonly rule?: () => never | Promise<never>;
+  readonly put?: () => Promise<never>;
+};
+
+/** Every way in which the work after a body can fail. */
+const checks: Readonly<Record<string, AfterBody>> = {
+  'a success check that throws': { traits: { successCheck: broken } },
+  'a success check that rejects': { traits: { successCheck: isRejected } },
+  'a success check that never answers': { traits: { successCheck: hang } },
+  'a success check that answers nothing': { traits: { successCheck: () => undefined as never } },
+  'a success check that answers with text': { traits: { successCheck: () => 'yes' as never } },
+  'an output schema that throws': { traits: { output: z.unknown().refine(broken) } },
+  'an output schema that rejects': { traits: { output: z.unknown().refine(isRejected) } },
+  'an output schema that never answers': { traits: { output: z.unknown().refine(hang) } },
+  'an output schema that answers with nothing': {
+    traits: { output: { '~standard': { version: 1, vendor: 'odd', validate: () => undefined as never } } },
+  },
+  'an output schema that does not fit': { traits: { output: z.object({ paid: z.literal(true) }) } },
+  'an output that JSON cannot hold': { result: 1n },
+  'a rule on results that throws': { rule: broken },
+  'a rule on results that rejects': { rule: isRejected },
+  'a rule on results that never answers': { rule: hang },
+  'an artifact that cannot be stored': { result: 'x'.repeat(20_000), put: isRejected },
+  'an artifact whose write never ends': { result: 'x'.repeat(20_000), put: hang },
+  'an output that throws while it is read': {
+    result: Object.defineProperty({}, 'id', { enumerable: true, get: broken }),
+  },
+};
+
+describe.each(Object.entries(checks))('after the body, %s', (_, { traits, result = 'paid', rule, put }) => {
+  const start = (idempotent: boolean) => {
+    let runs = 0;
+    const clock = createManualClock();
+    const memory = createMemoryLedger({ clock });
+    const stage = setStage({
+      clock,
+      ledger: put === undefined ? memory : alterLedger(memory, { artifacts: { put } }),
+      tools: [
+        defineTool({
+          name: 'pay',
+          mode: 'external',
+          idempotent,
+          timeoutMs: 100,
+          ...traits,
+          run: () => (runs++ === 0 ? result : 'paid again'),
+        } as never),
+      ],
+      ...(rule !== undefined && { contracts: contracts({ rules: [{ id: 'odd', after: rule }] }) }),
+    });
+    const call = async (id: string, to: string) => {
+      const asked = stage.turn.call(envelope(id, 'pay', { to }), { ifHeld: 'return' });
+      for (let round = 0; round < 4; round++) {
+        await quiet();
+        stage.clock.advance(1_000);
+      }
+      return asked;
+    };
+    return { ...stage, call, runs: () => runs };
+  };
+
+  it('fails, invites no repeat, and holds one for a person', async () => {
+    const { call, runs } = start(false);
+    const first = await call('a', 'ada');
+    expect(first).toMatchObject({ type: 'ToolFailure', retryable: false, inDoubt: true });
+    if (first.type === 'pending') throw new Error('It is held.');
+    expect(outcomeBlocksTool(first)).toBe(false);
+    expect(reply(first)).toEqual({
+      status: 'error',
+      error: expect.stringMatching(/do not repeat it.*other arguments are not affected/) as string,
+      retryable: false,
+    });
+    expect(JSON.stringify(first)).not.toContain(mark);
+    expect(await call('b', 'ada')).toMatchObject({ type: 'pending' });
+    expect(runs()).toBe(1);
+    await call('c', 'bob');
+    expect(runs()).toBe(2);
+  });
+
+  it('is not worth a retry even if the tool may run again', async () => {
+    const { call } = start(true);
+    expect(await call('a', 'ada')).toMatchObject({ type: 'ToolFailure', retryable: false });
+  });
+});
+
+it('records why a success check failed, for the developer only', async () => {
+  const { runtime, turn } = setStage({
+    tools: [defineTool({ name: 'pay', mode: 'external', successCheck: broken, run: () => 'paid' })],
+  });
+  const outcome = await turn.call(envelope('a', 'pay'));
+  expect(JSON.stringify(outcome)).not.toContain(mark);
+  const [ended] = await eventsOf(runtime, 'tool.responded');
+  expect(JSON.stringify(ended?.log)).toContain(mark);
 });
 
 it.each<[string, Traits, (context: ToolContext) => unknown, boolean]>([
@@ -107,7 +239,7 @@ it.each<[string, Traits, (context: ToolContext) => unknown, boolean]>([
     fail(new ToolError('tool.network_error', 'x', { retryable: false })),
     true,
   ],
-  ['an output of no use', {}, () => 1n, true],
+  ['an output of no use', {}, () => 1n, false],
 ])('an unknown effect of one call does not block its tool: %s', async (_, traits, end, closes) => {
   const { first, turn } = await firstOf('pay', { mode: 'external', ...traits }, end);
   expect(first).toMatchObject({ retryable: false, inDoubt: true });

@@ -15,16 +15,15 @@ type Ended = {
   readonly code: ReasonCode;
   /** The default of the reason code, or the value that the tool's author chose. */
   readonly retryable: boolean;
-  readonly authorSaysRetry?: boolean | undefined;
+  readonly repeatIsSafe?: boolean | undefined;
 };
 
 /** Fields of an outcome. A call whose repeat would be stopped is never marked retryable. */
 export function repeatOf(
   tool: AnyTool,
-  { code, retryable, authorSaysRetry = false }: Ended,
+  { code, retryable, repeatIsSafe = false }: Ended,
 ): Pick<ToolFailure, 'retryable' | 'inDoubt' | 'blocksTool'> {
-  if (!isGuarded(tool) || !leavesDoubt({ code, mayRerun: tool.mayRerun, authorSaysRetry }))
-    return { retryable };
+  if (!isGuarded(tool) || !leavesDoubt({ code, mayRerun: tool.mayRerun, repeatIsSafe })) return { retryable };
   return inDoubt(retryable);
 }
 

@@ -63,6 +63,36 @@ describe('the duplicate guard', () => {
     expect(await codes(turn, ['poll'], ['poll'], ['poll'], ['poll'])).toEqual(['ok', 'ok', 'ok', 'ok']);
   });
 
+  it('passes a repeat after a write of another turn of the session, or after a person has undone a write', async () => {
+    let rows = 0;
+    const { runtime, turn } = setStage({
+      tools: [
+        ...tools,
+        defineTool({
+          name: 'add_row',
+          mode: 'safe_write',
+          idempotent: true,
+          undo: () => --rows,
+          run: () => ++rows,
+        }),
+        defineTool({ name: 'count_rows', mode: 'read', idempotent: true, run: () => rows }),
+      ],
+    });
+    await turn.call(envelope('add', 'add_row'));
+    expect(await codes(turn, ['count_rows'], ['count_rows'])).toEqual(['ok', 'call.duplicate']);
+    await runtime.calls.undo({ sessionId: 's', callId: 'add' }, { by: 'ada' });
+    expect(await turn.call(envelope('after undo', 'count_rows'))).toMatchObject({ output: 0 });
+    expect(await turn.call(envelope('add again', 'add_row'))).toMatchObject({ output: 1 });
+    expect(await turn.call(envelope('after repeat', 'count_rows'))).toMatchObject({ output: 1 });
+    expect(await codes(turn, ['count_rows'], ['get_row', { row: 1 }])).toEqual(['call.duplicate', 'ok']);
+    await runtime.turn({ sessionId: 's' }).call(envelope('other row', 'put_row', { row: 2 }));
+    expect(await codes(turn, ['get_row', { row: 1 }], ['count_rows'])).toEqual(['call.duplicate', 'ok']);
+    await runtime.turn({ sessionId: 's' }).call(envelope('same row', 'put_row', { row: 1 }));
+    expect(await codes(turn, ['get_row', { row: 1 }])).toEqual(['ok']);
+    await runtime.turn({ sessionId: 'another' }).call(envelope('same row', 'put_row', { row: 1 }));
+    expect(await codes(turn, ['get_row', { row: 1 }])).toEqual(['call.duplicate']);
+  });
+
   it('passes a call if the earlier identical call did not succeed', async () => {
     const { turn } = setStage({ tools });
     expect(await codes(turn, ['set_broken'], ['set_broken'])).toEqual([

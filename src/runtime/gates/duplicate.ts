@@ -4,6 +4,9 @@ import type { Ask } from '../../call/event.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isPromiseLike, whenReady } from '../../base/when-ready.ts';
 import type { Findings, ReadyCall } from '../state/call-stages.ts';
+import { inputForTool } from '../input/input-for-tool.ts';
+import { resourceKeysOf } from '../input/resource-keys.ts';
+import { wasWrittenSince } from '../undo/later-writes.ts';
 import { isGuarded } from './doubt.ts';
 import type { Gate, Stop, Verdict } from '../state/gate.ts';
 
@@ -12,15 +15,20 @@ const readLoopLimit = 20;
 
 export const duplicateGate: Gate = {
   name: 'duplicate',
-  check: (live) =>
-    findDuplicate(live) ?? findLoop(live) ?? (isGuarded(live.tool) ? findTwin(live) : undefined),
+  check(live) {
+    const { tool, turn, input } = live;
+    const earlier = tool.idempotent
+      ? turn.recent.findDuplicate(tool.name, input.effective.digest)
+      : undefined;
+    return earlier === undefined ? findRepeat(live) : findDuplicate(live, earlier);
+  },
 };
 
-/** Finds an identical earlier call of a tool that declares repeats pointless, with no write in between. */
-function findDuplicate({ tool, turn, input }: ReadyCall): Stop | undefined {
-  if (!tool.idempotent) return undefined;
-  const earlier = turn.recent.findDuplicate(tool.name, input.effective.digest);
-  if (earlier === undefined) return undefined;
+/** An identical call of a tool that declares repeats pointless has succeeded, and nothing was written since. */
+async function findDuplicate(live: ReadyCall & Findings, earlier: string): Promise<Verdict> {
+  const { engine, sessionId, tool, input } = live;
+  const keys = resourceKeysOf(tool, () => inputForTool(tool.input, input));
+  if (await wasWrittenSince(engine, sessionId, earlier, keys)) return findRepeat(live);
   return {
     type: 'deny',
     reason: 'duplicate',
@@ -28,6 +36,9 @@ function findDuplicate({ tool, turn, input }: ReadyCall): Stop | undefined {
     details: `Call ${earlier} of this turn did the same and succeeded; use its result.`,
   };
 }
+
+const findRepeat = (live: ReadyCall & Findings): Awaitable<Verdict> =>
+  findLoop(live) ?? (isGuarded(live.tool) ? findTwin(live) : undefined);
 
 /** Finds a model that repeats one call, or a round of several calls. */
 function findLoop({ tool, turn, input, engine, policy }: ReadyCall): Stop | undefined {

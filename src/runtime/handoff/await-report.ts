@@ -154,7 +154,7 @@ async function judgeCancelled(live: HandedCall): Promise<Judgement> {
       return judgeUnknown(live, `The call was cancelled while another process had it (${reason})`);
     const named = { callId: call.callId, toolName: call.toolName };
     const outcome = Object.freeze({ type: 'ToolFailure', ...named, ...untaken, elapsedMs } as const);
-    return { ...unjudged(outcome, false), authorSaysRetry: true };
+    return { ...unjudged(outcome, false), repeatIsSafe: true };
   }
   const facts = {
     remarks: new AttemptRemarks(live.notes),
@@ -163,7 +163,7 @@ async function judgeCancelled(live: HandedCall): Promise<Judgement> {
     deadlineMs: call.started?.deadlineMs ?? 0,
   };
   return isUntaken(call)
-    ? fail(live, { ...untaken, authorSaysRetry: true }, facts)
+    ? fail(live, { ...untaken, repeatIsSafe: true }, facts)
     : judgeEnd(live, { type: 'cancelled', reason }, facts);
 }
 

@@ -269,7 +269,7 @@ async function endDiffering(live: ReadyCall & BoundKey, call: Call): Promise<boo
       error:
         'The call did not run: the input schema of the tool returns another value each time, so no worker can get the accepted one.',
       retryable: false,
-      authorSaysRetry: true, // it never ran, so a repeat is not a twin
+      repeatIsSafe: true, // it never ran, so a repeat is not a twin
     },
     {
       remarks: new AttemptRemarks(),

@@ -23,6 +23,8 @@ export type HandoffReport =
       readonly code?: ReasonCode;
       /** `true` states explicitly that nothing happened and a retry is safe. */
       readonly retryable?: boolean;
+      /** The worker knows that nothing has happened. A repeat of the call then needs no approval. */
+      readonly effect?: 'none';
       readonly extras?: JsonObject;
     }
   | ToolResult;
@@ -62,21 +64,31 @@ function readResult(report: object): ReadReport {
 }
 
 function readError(report: object): ReadReport {
-  checkKeys('runtime.handoffs.report', report, ['error', 'code', 'retryable', 'extras']);
+  checkKeys('runtime.handoffs.report', report, ['error', 'code', 'retryable', 'effect', 'extras']);
   const error = ownValue(report, 'error');
   const code = ownValue(report, 'code');
   const retryable = ownValue(report, 'retryable');
+  const effect = ownValue(report, 'effect');
   const extras = ownValue(report, 'extras');
   if (typeof error !== 'string') throw invalid('error must be a text.');
   if (code !== undefined && typeof code !== 'string') throw invalid('code must be a reason code.');
   if (retryable !== undefined && typeof retryable !== 'boolean')
     throw invalid('retryable must be true or false.');
+  if (effect !== undefined && effect !== 'none') throw invalid('effect may only be "none".');
   const thrown = new ToolError((code ?? 'tool.execution_error') as ReasonCode, error, {
     // An unknown reason code is handled when the error is classified.
     ...(retryable !== undefined && { retryable }),
+    ...(effect === 'none' && { effect }),
     ...(typeof extras === 'object' && extras !== null && { extras: { ...extras } }),
   });
-  const said = ['error', error, code ?? null, retryable ?? null, thrown.payloadExtras];
+  const said = [
+    'error',
+    error,
+    code ?? null,
+    retryable ?? null,
+    thrown.payloadExtras,
+    ...(effect === 'none' ? [effect] : []), // reports without it keep their digest
+  ];
   return { end: { type: 'threw', error: thrown }, said };
 }
 

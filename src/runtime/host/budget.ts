@@ -4,7 +4,7 @@
  * reservation.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { BudgetMetric, EndMetric, ReservedShare } from '../../call/event.ts';
+import type { BudgetMetric, EndMetric, ReservedShare, TurnBudget } from '../../call/event.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Reservation, Settlement } from '../../ledger/claims.ts';
 import type { LimitShare } from '../../policy/judge/compile-policy.ts';
@@ -20,15 +20,7 @@ export type BudgetRule = {
 };
 
 /** A rule with the name of its counter. */
-export type Budget = {
-  readonly scope: string;
-  /** The name in a denial. */
-  readonly label: string;
-  readonly counter: string;
-  readonly perDay: boolean;
-  readonly metric: BudgetMetric;
-  readonly limit: number;
-};
+export type Budget = TurnBudget;
 
 const metrics = [
   ['toolCalls', 'tool_calls'],
@@ -52,7 +44,6 @@ export function bindBudgets(
         : [
             {
               scope: rule.scope,
-              label: labelOf(rule),
               counter: `${name}/${metric}`,
               perDay,
               metric,
@@ -74,9 +65,10 @@ export function strictest(budgets: readonly Budget[]): readonly Budget[] {
   return [...byCounter.values()];
 }
 
-const labelOf = ({ scope, per }: BudgetRule): string => {
+/** The name of a budget in a denial. */
+const labelOf = ({ scope, perDay }: Budget): string => {
   const whose = scope === 'turn' || scope === 'session' ? `of this ${scope}` : JSON.stringify(scope);
-  return per === 'day' ? `${whose}, per day,` : whose;
+  return perDay ? `${whose}, per day,` : whose;
 };
 
 function counterName(scope: string, sessionId: string, turnId: string): string {
@@ -130,7 +122,7 @@ function checkRule(rule: BudgetRule): void {
 }
 
 /** The share of one attempt in one budget. */
-export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope' | 'label'>;
+export type BudgetShare = Reservation & Pick<Budget, 'metric' | 'scope'> & { readonly label: string };
 
 /** The share of a call in the limit of a session rule. */
 export type ContractShare = Reservation & {
@@ -154,12 +146,13 @@ export function sharesOf(
 ): readonly BudgetShare[] {
   if (budgets.length === 0) return noShares;
   const shares: BudgetShare[] = [];
-  for (const { metric, scope, label, limit, perDay, counter } of budgets) {
+  for (const budget of budgets) {
+    const { metric, scope, limit, perDay, counter } = budget;
     if (metric === 'tool_calls' && !firstAttempt) continue;
     shares.push({
       metric,
       scope,
-      label,
+      label: labelOf(budget),
       limit,
       counter: perDay ? `${counter}/${new Date(nowMs).toISOString().slice(0, 10)}` : counter,
       amount: metric === 'tool_calls' ? 1 : costMicros,

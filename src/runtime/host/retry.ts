@@ -11,7 +11,7 @@ import type { BehaviorContext, BehaviorHandler, BehaviorSpec } from './behavior.
 export type RetryPolicy = {
   /** Failures to retry. Default: `tool.timeout` and `tool.network_error`. */
   readonly reasons?: readonly ReasonCode[];
-  /** Attempts in total, including the first. Default: 3. */
+  /** Attempts in total, including the first: at most 100. Default: 3. */
   readonly attempts?: number;
   /** Delay before the second attempt, growth factor for each further one, and maximum delay. */
   readonly initialMs?: number;
@@ -36,6 +36,9 @@ export type Behavior = {
   readonly spec: BehaviorSpec;
   readonly handler: BehaviorHandler;
 };
+
+/** The most attempts of a call, whatever its behaviors ask for. */
+export const mostAttempts = 100;
 
 const byDefault: Required<RetryPolicy> = {
   reasons: ['tool.timeout', 'tool.network_error'],
@@ -114,7 +117,11 @@ function readPolicy(
       `${where}: reasons must be a list of reason codes such as "tool.timeout", found ${JSON.stringify(unknown ?? read.reasons)}.`,
     );
   const numbers = [
-    ['attempts', Number.isSafeInteger(read.attempts) && read.attempts >= 1, 'a whole number of at least 1'],
+    [
+      'attempts',
+      Number.isSafeInteger(read.attempts) && read.attempts >= 1 && read.attempts <= mostAttempts,
+      `a whole number from 1 to ${mostAttempts}`,
+    ],
     ['initialMs', Number.isFinite(read.initialMs) && read.initialMs >= 0, 'a number of at least 0'],
     ['factor', Number.isFinite(read.factor) && read.factor >= 1, 'a number of at least 1'],
     ['maxMs', Number.isFinite(read.maxMs) && read.maxMs >= 0, 'a number of at least 0'],

@@ -9,6 +9,7 @@
  * 4. Every step is a compare-and-set on the call: of two recoveries one wins, and a slow owner finds itself
  *    overtaken.
  */
+import { QuittanceError } from '../../base/error.ts';
 import type { Call } from '../../call/call.ts';
 import { isHandoff } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
@@ -64,7 +65,8 @@ async function activate(
   awaitStart: Manner['awaitStart'],
 ): Promise<Recovery> {
   const { engine } = state;
-  const live = await takeOver(state, stored, call, awaitStart);
+  const asker = state.activeCalls.get(callKey(call))?.live.signals;
+  const live = await takeOver(state, stored, call, awaitStart, asker);
   // Checked before any caller can join: a caller that waited here for another process would wait for ever.
   if (isForOthers(engine, live.tool, call)) return { how: 'left', reply: undefined };
   const key = callKey(call);
@@ -83,12 +85,12 @@ async function activate(
   if (mine) state.activeCalls.set(key, active);
   try {
     const { how, reply } = await recovery;
-    const leave = (answer: CallReply | undefined): void => {
+    const forget = (answer: CallReply | undefined): void => {
       live.journal.observer?.end(answer);
       if (mine) state.activeCalls.delete(key);
     };
-    if (reply?.type === 'held') void reply.rest.catch(() => undefined).then(leave);
-    else leave(reply);
+    if (reply?.type === 'held') void reply.rest.catch(() => undefined).then(forget);
+    else forget(reply);
     return { how, reply };
   } catch (error) {
     live.journal.observer?.end(undefined);
@@ -216,13 +218,21 @@ async function endAttempt(
   const { failed, started } = call;
   if (failed !== undefined) {
     const prepared = givenUp ? undefined : await prepareInput(live, { stored });
+    const waiting = Promise.withResolvers<'waits'>();
     // Without the same tool and input, no process retries it.
-    const outcome = await (prepared?.type === 'ready'
-      ? attemptNext(prepared.live, failed)
-      : endAsFailed(live, failed));
-    return outcome === undefined
-      ? { how: 'overtaken', reply: undefined }
-      : { how: 'resumed', reply: kept(live, outcome) };
+    const ending =
+      prepared?.type === 'ready'
+        ? attemptNext(prepared.live, failed, () => waiting.resolve('waits'))
+        : endAsFailed(live, failed);
+    const outcome = await Promise.race([ending, waiting.promise]);
+    if (outcome === undefined) return { how: 'overtaken', reply: undefined };
+    if (outcome !== 'waits') return { how: 'resumed', reply: kept(live, outcome) };
+    const rest = ending.then((last) => {
+      if (last !== undefined) return kept(live, last);
+      return live.signals.left ? leave(live) : overtaken(live);
+    });
+    rest.catch(() => undefined); // callers of the call get the error
+    return { how: 'resumed', reply: { type: 'held', confirmationId: undefined, rest } };
   }
   if (givenUp) return giveUp(live, call);
   const mayAsk = started?.mayRerun === true || live.tool?.reconcile !== undefined;
@@ -266,6 +276,16 @@ const countOf = (call: Call | undefined): string =>
   call !== undefined && call.takeovers === 0
     ? `The process ended during each of ${call.attemptsWithoutEnd} attempts to run this tool`
     : `The process ended each of ${call === undefined ? 0 : lostRuns(call)} times while it worked on this call`;
+
+/** This runtime was closed. The next runtime on the ledger makes the attempt when it is due. */
+function leave(live: AcceptedCall): never {
+  live.journal.owned = false;
+  throw new QuittanceError(
+    'call.pending',
+    `Call ${live.callId} waits for its next attempt, and this runtime was closed. Ask again with the same id in another runtime on the same ledger.`,
+    { callId: live.callId },
+  );
+}
 
 /** Throws if the end could not be stored: the call is then still open for the next recovery. */
 function kept(live: AcceptedCall, outcome: ToolOutcome): ToolOutcome {

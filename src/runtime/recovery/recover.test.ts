@@ -5,7 +5,7 @@
 import type { AnyTool, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import type { Ledger } from 'quittance/store';
-import { createRuntime, defineTool, ToolDecision } from 'quittance';
+import { createRuntime, defineTool, retry, ToolDecision, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
@@ -98,6 +98,86 @@ describe('a call that is being recovered', () => {
     expect(recovered.every(({ how }) => how === 'indeterminate')).toBe(true);
     expect(reply).toMatchObject({ type: 'ToolFailure', code: 'tool.indeterminate' });
     await expectSettledOnce(runtime);
+  });
+});
+
+describe('a held call of a dead process that is asked for again', () => {
+  const held = (): AnyTool => defineTool({ name: 'delete_it', run: () => 'deleted' });
+  const ask = envelope('c', 'delete_it');
+  const askAgain = async (how: (runtime: Runtime) => Promise<unknown>) => {
+    const { start } = setScene();
+    const first = start(held());
+    void first.runtime.turn({ sessionId: 's' }).call(ask);
+    for (let round = 0; round < 5; round++) await quiet();
+    first.kill();
+    const { runtime } = start(held());
+    const answer = how(runtime).catch((error: unknown) => error);
+    for (let round = 0; round < 5; round++) await quiet();
+    return { runtime, answer };
+  };
+
+  it.each<[string, (runtime: Runtime) => Promise<unknown>]>([
+    ['call', (runtime) => runtime.turn({ sessionId: 's' }).call(ask)],
+    ['submit', (runtime) => runtime.turn({ sessionId: 's' }).submit(ask).outcome()],
+    ['callAll', (runtime) => runtime.turn({ sessionId: 's' }).callAll([ask])],
+    [
+      'recover and call',
+      (runtime) => runtime.recover().then(() => runtime.turn({ sessionId: 's' }).call(ask)),
+    ],
+  ])('lets the runtime close after %s, and stays held', async (_, how) => {
+    const { runtime, answer } = await askAgain(how);
+    await runtime.close();
+    await answer;
+    expect(await eventsOf(runtime, 'tool.responded')).toEqual([]);
+  });
+
+  it('ends if the caller cancels it', async () => {
+    const stop = new AbortController();
+    const { answer } = await askAgain((runtime) =>
+      runtime.turn({ sessionId: 's' }).call(ask, { signal: stop.signal }),
+    );
+    stop.abort();
+    expect(await answer).toMatchObject({ code: 'tool.cancelled' });
+  });
+
+  it('ends if the turn of the caller withdraws it', async () => {
+    const { start } = setScene();
+    const first = start(held());
+    void first.runtime.turn({ sessionId: 's' }).call(ask);
+    for (let round = 0; round < 5; round++) await quiet();
+    first.kill();
+    const turn = start(held()).runtime.turn({ sessionId: 's' });
+    const answer = turn.call(ask);
+    for (let round = 0; round < 5; round++) await quiet();
+    await turn.end({ withdraw: true });
+    expect(await answer).toMatchObject({ type: 'ToolDenied', reason: 'ended' });
+  });
+});
+
+describe('a recovery of a call that waits for its next attempt', () => {
+  it('does not wait for the due time, and a runtime that closes leaves the attempt to the next', async () => {
+    const { clock, file } = setScene();
+    const start = (run: () => unknown): Process => {
+      const { ledger, kill } = file.open();
+      const behaviors = [retry({ initialMs: 60_000, factor: 1, maxMs: 60_000, jitter: 0 })];
+      return { runtime: createRuntime({ clock, ledger, tools: [put(run)], behaviors }), ledger, kill };
+    };
+    const broken = (): never => {
+      throw new ToolError('tool.network_error', 'x');
+    };
+    await lose(start(broken), 'put', ['a']);
+    const hurried = start(() => 'done');
+    expect(await hurried.runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    await hurried.runtime.close();
+    expect(await eventsOf(hurried.runtime, 'tool.responded')).toMatchObject([{ final: false }]);
+    hurried.kill();
+    const second = start(() => 'done');
+    expect(await second.runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
+    const asked = second.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put', { n: 0 }));
+    await quiet();
+    clock.advance(60_000);
+    expect(await asked).toMatchObject({ type: 'ToolExecutionResult', output: 'done' });
+    await expectSettledOnce(second.runtime);
   });
 });
 

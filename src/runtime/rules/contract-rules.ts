@@ -10,6 +10,7 @@ import { countersFrom, counterNameOf, sessionMetrics } from '../../policy/langua
 import { whenReady } from '../../base/when-ready.ts';
 import type { ContractShare } from '../host/budget.ts';
 import { noShares } from '../host/budget.ts';
+import { aside } from '../state/aside.ts';
 import type { AcceptedCall } from '../state/accepted-call.ts';
 import type { EndedCall, ReadyCall } from '../state/call-stages.ts';
 import { clean, cleanObject } from '../input/clean.ts';
@@ -145,11 +146,17 @@ export function toAsk(live: AcceptedCall, policy: Policy, fired: FiredRule): Ask
 const noMarks: readonly RuleMark[] = Object.freeze([]);
 
 /** The rules that fired, and those in observe mode that would have, for the record. */
-export const toMarks = (
+/** The rules for the record. The mistakes of rules written as functions go into the log of the call. */
+export function toMarks(
   live: AcceptedCall,
   { fired, observed }: { readonly fired: readonly FiredRule[]; readonly observed: readonly FiredRule[] },
-): readonly RuleMark[] =>
-  fired.length + observed.length === 0 ? noMarks : [...fired, ...observed].map((rule) => toMark(live, rule));
+): readonly RuleMark[] {
+  if (fired.length + observed.length === 0) return noMarks;
+  const rules = [...fired, ...observed];
+  for (const { ruleId, mistake } of rules)
+    if (mistake !== undefined) aside(live, `The rule ${ruleId} could not be applied: ${mistake}`);
+  return rules.map((rule) => toMark(live, rule));
+}
 
 export function toMark(live: AcceptedCall, rule: FiredRule): RuleMark {
   return Object.freeze({

@@ -185,7 +185,7 @@ export function toResponseDraft(
   attempt: AttemptRecord,
   final: boolean,
 ): RespondedDraft {
-  const { outcome, content, toolSuccess, authorSaysRetry } = judgement;
+  const { outcome, content, toolSuccess, repeatIsSafe } = judgement;
   const { call } = live.journal;
   const charged = final && call?.failed !== undefined ? 0 : attempt.costMicros;
   return {
@@ -207,8 +207,7 @@ export function toResponseDraft(
     reached: attempt.reached,
     log: !final || live.journal.asides.length === 0 ? attempt.log : [...attempt.log, ...live.journal.asides],
     unsettledEffect:
-      !isSuccess(outcome) &&
-      endsInDoubt({ outcome, mayRerun: mayStillRerun(live, outcome), authorSaysRetry }),
+      !isSuccess(outcome) && endsInDoubt({ outcome, mayRerun: mayStillRerun(live, outcome), repeatIsSafe }),
     rules: judgement.rules,
   };
 }

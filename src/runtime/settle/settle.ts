@@ -34,7 +34,7 @@ export const unjudged = (outcome: ToolOutcome, toolSuccess?: boolean): Judgement
   outcome,
   content: outcomeToModelContent(outcome),
   toolSuccess,
-  authorSaysRetry: false,
+  repeatIsSafe: false,
   rules: [],
 });
 

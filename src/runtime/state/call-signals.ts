@@ -14,6 +14,8 @@ export class CallSignals {
   /** Is this runtime closed? It then no longer waits for people and other processes. */
   declare left: boolean;
   declare onLeave: (() => void) | undefined;
+  /** Has this process taken the call over from a dead one? The signals then reach the call that it continues. */
+  declare tookOver: boolean;
   /** Stops the running preview, or the wait for another call. Nothing more of it is recorded. */
   declare abandon: (() => void) | undefined;
   /** Withdraws the open question, if there is one. */
@@ -21,7 +23,7 @@ export class CallSignals {
 
   /** Few calls have signals, so most are on the prototype until they are set. */
   static {
-    const unset: Partial<CallSignals> = { left: false };
+    const unset: Partial<CallSignals> = { left: false, tookOver: false };
     Object.assign(this.prototype, unset);
   }
 

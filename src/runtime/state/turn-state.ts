@@ -1,6 +1,7 @@
 /** The state of a turn: its caller, deadline, blocked tools and recent calls. */
 import type { TurnEndReason, TurnOpened } from '../../call/event.ts';
 import type { Budget } from '../host/budget.ts';
+import { strictest } from '../host/budget.ts';
 import type { CallerFacts } from '../input/caller-facts.ts';
 import { keyBeginning } from './call-key.ts';
 import type { RecentCalls } from './recent-calls.ts';
@@ -13,7 +14,10 @@ export class TurnState {
   readonly facts: CallerFacts;
   /** The trace context of the caller, for calls without their own. */
   readonly traceparent: string | undefined;
+  /** All budgets that hold for its calls. */
   readonly budgets: readonly Budget[];
+  /** Those of them that other processes cannot know from their options: of this turn and its parents. */
+  readonly ownBudgets: readonly Budget[];
   readonly recent: RecentCalls;
   /** By the monotonic clock. Infinite if the turn has no deadline. */
   readonly deadlineAtMs: number;
@@ -26,9 +30,11 @@ export class TurnState {
   /** The event that a behavior opened it for, and the number of behaviors before it. */
   readonly origin: string | undefined;
   readonly depth: number;
-  ended: TurnEndReason | undefined;
-  /** Why its questions are withdrawn, including those not asked yet. */
-  withdrawn: string | undefined;
+  /** The turn of the agent that started this one. */
+  readonly parent: TurnState | undefined;
+  private endedBy: TurnEndReason | undefined;
+  private withdrawnBy: string | undefined;
+  private closedBy: string | undefined;
   opened = false;
   /** Were the calls of dead owners recovered since it began? */
   swept = false;
@@ -40,10 +46,13 @@ export class TurnState {
     readonly opening: TurnOpened;
     readonly facts: CallerFacts;
     readonly traceparent?: string | undefined;
-    readonly budgets: readonly Budget[];
+    /** Budgets of the runtime. */
+    readonly runtimeBudgets: readonly Budget[];
+    readonly ownBudgets: readonly Budget[];
     readonly recent: RecentCalls;
     readonly deadlineAtMs: number;
     readonly depth?: number;
+    readonly parent?: TurnState | undefined;
   }) {
     this.sessionId = given.opening.sessionId;
     this.keyBeginning = keyBeginning(given.opening.sessionId);
@@ -51,17 +60,43 @@ export class TurnState {
     this.deadlineMs = given.opening.deadlineMs;
     this.facts = given.facts;
     this.traceparent = given.traceparent;
-    this.budgets = given.budgets;
+    this.budgets = strictest([...given.runtimeBudgets, ...given.ownBudgets]);
+    this.ownBudgets = given.ownBudgets;
     this.recent = given.recent;
     this.deadlineAtMs = given.deadlineAtMs;
     this.opening = given.opening;
     this.origin = given.opening.cause;
     this.depth = given.depth ?? 0;
+    this.parent = given.parent;
+  }
+
+  get ended(): TurnEndReason | undefined {
+    return this.endedBy ?? (this.parent?.closed === undefined ? undefined : 'asked');
+  }
+
+  /** Why its questions are withdrawn, including those not asked yet. */
+  get withdrawn(): string | undefined {
+    return this.withdrawnBy ?? this.closed;
+  }
+
+  /** Why no turn below this one may make calls any more. */
+  get closed(): string | undefined {
+    return this.closedBy ?? this.parent?.closed;
+  }
+
+  withdraw(reason: string): void {
+    this.withdrawnBy = reason;
+  }
+
+  /** Ends this turn and all turns below it, and withdraws their questions. */
+  close(reason: string): void {
+    this.closedBy = reason;
+    this.endBy('asked');
   }
 
   endBy(why: TurnEndReason): void {
-    if (this.ended !== undefined) return;
-    this.ended = why;
+    if (this.endedBy !== undefined) return;
+    this.endedBy = why;
     this.onEnd?.(why);
     for (const listener of this.listeners ?? []) listener();
     this.listeners = undefined;
@@ -72,6 +107,11 @@ export class TurnState {
     this.listeners ??= new Set();
     this.listeners.add(listener);
     return () => this.listeners?.delete(listener);
+  }
+
+  /** Is this the turn, or a turn below it? */
+  isWithin(turn: TurnState): boolean {
+    return this === turn || this.parent?.isWithin(turn) === true;
   }
 
   /** `turn.opened` is written with the first append of the turn, so opening one costs no commit. */

@@ -67,7 +67,7 @@ export async function judgeFound(
           error: `${why}. The tool reports that it did not take effect${found.reason === undefined ? '.' : `: ${found.reason}`}`,
           retryable: true,
           // The tool knows that nothing happened: a repeat is safe.
-          authorSaysRetry: true,
+          repeatIsSafe: true,
         },
         facts,
       );

@@ -5,12 +5,15 @@
 import { isKeyedDigest } from '../../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Call } from '../../call/call.ts';
+import { outcomeBlocksTool } from '../../call/outcome.ts';
+import { foldStored } from '../../ledger/fold-stored.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { isSameSchema } from '../../tool/define-tool.ts';
-import { bindBudgets, strictest } from '../host/budget.ts';
+import { bindBudgets } from '../host/budget.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
 import type { AcceptedCall, CallMaker, Manner } from '../state/accepted-call.ts';
 import { acceptCall } from '../state/accepted-call.ts';
+import type { CallSignals } from '../state/call-signals.ts';
 import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
 import { withInput } from '../state/call-stages.ts';
 import type { Taken } from '../input/taken.ts';
@@ -31,18 +34,22 @@ export type TakenOverCall = AcceptedCall & {
   readonly claimKey: string | undefined;
 };
 
-/** Takes a call over. `prepareInput` handles its input later. */
+/**
+ * Takes a call over. `prepareInput` handles its input later. `asker`: the signals of the caller who repeated the call.
+ * They reach the call, so that the caller can cancel it or leave.
+ */
 export async function takeOver(
   maker: CallMaker,
   stored: StoredCall,
   call: Call,
   awaitStart?: Manner['awaitStart'],
+  asker?: CallSignals,
 ): Promise<TakenOverCall> {
   const { engine } = maker;
   const executed = await readExecuted(engine, call);
   const live = acceptCall(
     maker,
-    turnOf(engine, stored, call),
+    await turnOf(engine, stored, call),
     { id: call.callId, name: call.toolName, input: executed },
     {
       kept: call.requestedInput,
@@ -64,7 +71,9 @@ export async function takeOver(
   journal.previousOwner = stored.ownerId;
   journal.sealedAs = sealedNameOf(call);
   journal.sealed = journal.sealedAs !== undefined || isPartlyHidden(call);
-  return { ...live, claimKey: stored.claimKey };
+  const signals = asker ?? live.signals;
+  signals.tookOver = true;
+  return { ...live, claimKey: stored.claimKey, signals };
 }
 
 /** Result of preparing the recorded input for the body. */
@@ -179,11 +188,14 @@ export async function readExecuted(engine: Engine, call: Call): Promise<Executed
 }
 
 /**
- * The turn is over; this is the part of it that the call needs to finish. A behavior's call keeps its depth.
- * Otherwise a loop of behaviors that is killed in each round would never be cut.
+ * The part of the turn that the call still needs. A held call is not bound by the deadline or the end of its turn. A
+ * submitted call that has not passed its gates is. A behavior's call keeps its depth: otherwise a loop of behaviors
+ * that is killed in each round would never be cut.
  */
-function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnState {
+async function turnOf(engine: Engine, { depth = 0, events }: StoredCall, call: Call): Promise<TurnState> {
   const { sessionId, turnId, principal, provenance, attrs } = call;
+  const request = events.find((event) => event.type === 'tool.requested');
+  const deadlineMs = request?.turnDeadlineMs;
   const state = new TurnState({
     opening: {
       id: '',
@@ -192,17 +204,41 @@ function turnOf(engine: Engine, { depth = 0 }: StoredCall, call: Call): TurnStat
       turnId,
       at: call.requestedAt,
       cause: undefined,
-      deadlineMs: undefined,
+      deadlineMs,
       parentSessionId: undefined,
       principal,
     },
     facts: readCallerFacts({ principal, provenance, attrs }, noFacts, engine.redactor),
-    // The budgets of the turn itself are gone with it. The runtime's budgets apply to every call.
-    budgets: strictest(bindBudgets(engine.budgets, sessionId, turnId)),
+    runtimeBudgets: bindBudgets(engine.budgets, sessionId, turnId),
+    ownBudgets: request?.budgets ?? [],
     recent: createRecentCalls(),
-    deadlineAtMs: Number.POSITIVE_INFINITY,
+    deadlineAtMs:
+      deadlineMs === undefined
+        ? Number.POSITIVE_INFINITY
+        : engine.clock.monotonicMs() + deadlineMs - engine.clock.now(),
     depth,
   });
   state.takeOpening();
+  if (call.status === 'requested' && call.submitted) await recallTurn(engine, state, call);
   return state;
+}
+
+/** Reads what the turn knew in the dead process: whether it has ended, and whether the tool is blocked in it. */
+async function recallTurn({ ledger }: Engine, state: TurnState, call: Call): Promise<void> {
+  const { sessionId, turnId, toolName } = call;
+  const events = await ledger.journal.readSession(sessionId, 'without_call');
+  const ended = events.find((event) => event.type === 'turn.ended' && event.turnId === turnId);
+  if (ended?.type === 'turn.ended') state.endBy(ended.why);
+  const { rows } = await ledger.queries.findCalls({
+    sessionId,
+    toolName,
+    outcome: ['ToolFailure', 'ToolTimeout'],
+  });
+  for (const row of rows) {
+    if (row.turnId !== turnId) continue;
+    const stored = await ledger.journal.readCall(sessionId, row.callId);
+    const failed = stored && foldStored(stored);
+    if (failed?.settled !== undefined && outcomeBlocksTool(failed.settled.outcome))
+      state.blocked.set(toolName, failed.callId);
+  }
 }

@@ -70,7 +70,7 @@ export async function unlessGivenUp(
 /** Is the call already stored, and made by another runtime? */
 async function isMadeElsewhere(active: ActiveCall): Promise<boolean> {
   const reply = await active.reply;
-  return reply?.type === 'held' && !active.live.journal.owned;
+  return reply?.type === 'held' && !active.live.journal.owned && !active.live.signals.tookOver;
 }
 
 async function untilReply(active: ActiveCall, turn: TurnState): Promise<ToolOutcome | PendingCall> {

@@ -2,7 +2,7 @@ import { QuittanceError } from '../../base/error.ts';
 import { isDotSegment } from '../../base/dot-segment.ts';
 import { readTraceparent } from '../../base/traceparent.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { bindBudgets, checkBudgets, strictest } from '../host/budget.ts';
+import { bindBudgets, checkBudgets } from '../host/budget.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import { noFacts, readCallerFacts } from '../input/caller-facts.ts';
 import type { RuntimeState } from '../state/runtime-state.ts';
@@ -56,14 +56,12 @@ export function openTurnState(
     }),
     facts,
     traceparent: readTraceparent(options.traceparent) ?? parent?.traceparent,
-    budgets: strictest([
-      ...(parent?.budgets ?? []),
-      ...bindBudgets(parent === undefined ? engine.budgets : [], sessionId, turnId),
-      ...bindBudgets(options.budgets ?? [], sessionId, turnId),
-    ]),
+    runtimeBudgets: parent === undefined ? bindBudgets(engine.budgets, sessionId, turnId) : [],
+    ownBudgets: [...(parent?.budgets ?? []), ...bindBudgets(options.budgets ?? [], sessionId, turnId)],
     recent: createRecentCalls(),
     deadlineAtMs,
     depth: origin?.depth ?? parent?.depth ?? 0,
+    parent,
   });
 }
 

@@ -10,7 +10,7 @@ import { traceparentOf } from '../state/caller-trace.ts';
 import { modeOf } from '../state/mode-of.ts';
 
 export function toRequestDraft(live: AcceptedCall): DraftOf<ToolRequested> {
-  const { engine, tool, request, requested, facts, manner, journal } = live;
+  const { engine, turn, tool, request, requested, facts, manner, journal } = live;
   const { mode, modeOrigin } = tool ?? modeOf(live);
   const draft: DraftOf<ToolRequested> = {
     id: '',
@@ -35,12 +35,14 @@ export function toRequestDraft(live: AcceptedCall): DraftOf<ToolRequested> {
     traceparent: journal.observer?.traceparent ?? traceparentOf(live),
   };
   const hiddenIds = findHiddenIds(live);
-  if (facts.askedBy === undefined && !engine.separateDuties && hiddenIds.length === 0) return draft;
+  const { ownBudgets, deadlineMs } = turn;
   return {
     ...draft,
     ...(facts.askedBy !== undefined && { askedBy: facts.askedBy }),
     ...(engine.separateDuties && { separateDuties: true as const }),
     ...(hiddenIds.length > 0 && { hiddenIds }),
+    ...(ownBudgets.length > 0 && { budgets: ownBudgets }),
+    ...(manner.submitted && deadlineMs !== undefined && { turnDeadlineMs: deadlineMs }),
   };
 }
 

@@ -286,3 +286,39 @@ describe('a turn that works for another session', () => {
       expect(() => runtime.turn({ sessionId: 'x', parentSessionId })).toThrow(/parentSessionId/);
   });
 });
+
+describe('a child turn', () => {
+  const stage = () =>
+    setStage({
+      tools: [defineTool({ name: 'delete_it', run: () => 1 }), defineTool({ name: 'get_it', run: () => 1 })],
+    });
+
+  it('withdraws its questions and takes no more calls when its parent ends with `withdraw`', async () => {
+    const { runtime, turn } = stage();
+    const child = turn.child({ sessionId: 'child' });
+    const grandchild = child.child({ sessionId: 'grandchild' });
+    const held = [child, grandchild].map((each, index) => each.call(envelope(`h${index}`, 'delete_it')));
+    for (let round = 0; round < 5; round++) await quiet();
+    await turn.end({ withdraw: true });
+    for (const outcome of await Promise.all(held))
+      expect(outcome).toMatchObject({ type: 'ToolDenied', reason: 'ended', code: 'turn.ended' });
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toEqual([]);
+    for (const each of [child, grandchild, turn.child(), child.child()])
+      expect(await each.call(envelope(`later ${each.turnId}`, 'get_it'))).toMatchObject({ reason: 'ended' });
+    for (const sessionId of ['child', 'grandchild'])
+      expect(await eventsOf(runtime, 'turn.ended', sessionId)).toHaveLength(1);
+  });
+
+  it('withdraws its questions when its parent ends twice, and leaves the parent open when it ends itself', async () => {
+    const { runtime, turn } = stage();
+    const child = turn.child({ sessionId: 'child' });
+    const held = child.call(envelope('h', 'delete_it'));
+    for (let round = 0; round < 5; round++) await quiet();
+    await child.end();
+    expect(await turn.call(envelope('a', 'get_it'))).toMatchObject({ type: 'ToolExecutionResult' });
+    await turn.end();
+    expect((await runtime.confirmations.list({ status: 'pending' })).rows).toHaveLength(1);
+    await turn.end({ withdraw: true });
+    expect(await held).toMatchObject({ reason: 'ended' });
+  });
+});

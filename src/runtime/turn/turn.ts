@@ -68,7 +68,7 @@ export interface Turn<Tools extends readonly AnyTool[] = readonly AnyTool[]> {
   /**
    * Ends the turn: no body starts for it any more. Later calls are denied, a running attempt continues to its
    * end, and a call due for a retry ends with its last failure. Held calls stay held and run when approved,
-   * unless `withdraw` is set.
+   * unless `withdraw` is set: then their questions are withdrawn, and child turns end in the same way.
    */
   end(options?: { readonly withdraw?: boolean }): Promise<void>;
 }
@@ -178,12 +178,17 @@ export function createTurn<Tools extends readonly AnyTool[]>(
     async end(options = {}) {
       checkKeys('turn.end', options, ['withdraw']);
       const { withdraw = false } = options;
-      const isFirst = state.ended === undefined;
-      state.endBy('asked');
+      const why = 'The turn was ended and its questions withdrawn.';
+      // Turns below this one without an active call have nothing to end.
+      const active = [...runtime.activeCalls.values()].map(({ live }) => live.turn);
+      const family = withdraw ? active.filter((turn) => turn.isWithin(state)) : [];
+      const open = [...new Set([state, ...family])].filter(({ ended }) => ended === undefined);
+      if (withdraw) state.close(why);
+      for (const turn of open) turn.endBy('asked');
       try {
-        if (isFirst) await writeEnd(engine, state, 'asked');
+        await Promise.all(open.map((turn) => writeEnd(engine, turn, 'asked')));
       } finally {
-        if (withdraw) await withdrawAll(runtime, state, 'The turn was ended and its questions withdrawn.');
+        if (withdraw) await withdrawAll(runtime, (turn) => turn.isWithin(state), why);
       }
     },
   };
@@ -287,11 +292,14 @@ async function writeEnd(engine: Engine, state: TurnState, why: TurnEndReason): P
   });
 }
 
-/** Withdraws the open questions of the turn, and those still to be asked. Waits until their calls have ended. */
-async function withdrawAll(runtime: RuntimeState, state: TurnState, reason: string): Promise<void> {
-  state.withdrawn = reason;
+/** Withdraws the open questions of these turns. Waits until their calls have ended. */
+async function withdrawAll(
+  runtime: RuntimeState,
+  isOf: (turn: TurnState) => boolean,
+  reason: string,
+): Promise<void> {
   const held = [...runtime.activeCalls.values()].filter(
-    ({ live }) => live.turn === state && live.signals.withdraw !== undefined,
+    ({ live }) => isOf(live.turn) && live.signals.withdraw !== undefined,
   );
   for (const { live } of held) live.signals.withdraw?.(reason);
   await Promise.allSettled(
@@ -305,9 +313,11 @@ async function withdrawAll(runtime: RuntimeState, state: TurnState, reason: stri
 /** A tool returned the final result of the turn. */
 function endWithResult(runtime: RuntimeState, state: TurnState): void {
   const { stragglers } = runtime.engine;
+  const why = 'The turn has ended with the final result of another tool.';
+  state.withdraw(why);
   const ending = Promise.all([
     writeEnd(runtime.engine, state, 'terminal_result'),
-    withdrawAll(runtime, state, 'The turn has ended with the final result of another tool.'),
+    withdrawAll(runtime, (turn) => turn === state, why),
   ])
     // The outcome that ended the turn is stored. The end of the turn itself is recorded if the ledger takes it.
     .catch(() => undefined)

@@ -21,13 +21,36 @@ export async function laterWrites(engine: Engine, tool: AnyTool, call: Call): Pr
   for (const later of await callsSince(engine, call)) {
     const other = engine.tools.get(later.toolName);
     if (other === undefined || other.surelyReads || later.undone !== undefined) continue;
+    if (undoneCallId(later.callId) === call.callId) continue;
     const keys = await keysOfRecorded(engine, other, later);
     if (keys?.some((key) => touched.includes(key)) === true) found.push(later);
   }
   return found;
 }
 
-async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<readonly Call[]> {
+/**
+ * Did another call of the session write since this one ended something that it may depend on? Calls of other turns and
+ * processes count, and undoes. A tool without `resourceKeys` may write anything.
+ */
+export async function wasWrittenSince(
+  engine: Engine,
+  sessionId: string,
+  callId: string,
+  keys: readonly string[] | undefined,
+): Promise<boolean> {
+  for (const later of await callsSince(engine, { sessionId, callId })) {
+    const tool = engine.tools.get(later.toolName);
+    if (tool?.surelyReads === true) continue;
+    const written = tool === undefined ? undefined : await keysOfRecorded(engine, tool, later);
+    if (keys === undefined || written === undefined || written.some((key) => keys.includes(key))) return true;
+  }
+  return false;
+}
+
+async function callsSince(
+  engine: Engine,
+  { sessionId, callId }: Pick<Call, 'sessionId' | 'callId'>,
+): Promise<readonly Call[]> {
   const calls = new Map<string, { readonly events: CallEvent[]; isLater: boolean }>();
   let hasEnded = false;
   for (const event of await engine.ledger.journal.readSession(sessionId)) {
@@ -39,10 +62,7 @@ async function callsSince(engine: Engine, { sessionId, callId }: Call): Promise<
     else if (event.type === 'tool.started' || event.type === 'tool.responded') known.isLater ||= hasEnded;
   }
   const later = [...calls.values()].filter(({ isLater }) => isLater).map(({ events }) => foldCall(events));
-  return later.filter(
-    (other): other is Call =>
-      other !== undefined && other.attempt > 0 && undoneCallId(other.callId) !== callId,
-  );
+  return later.filter((other): other is Call => other !== undefined && other.attempt > 0);
 }
 
 /** Uses the exact input if it is still available, otherwise the stored form. */

@@ -22,7 +22,7 @@ export function encodeCommonEvent(event: ReadEvent, holder: Holder, previous?: P
   if ('unknownFields' in event || 'data' in event || event.sessionId !== holder.sessionId)
     return encodeEvent(event, holder, previous);
   if (!('callId' in event) || event.callId !== holder.callId) return encodeEvent(event, holder, previous);
-  if (event.type === 'tool.requested') return encodeRequested(event, previous);
+  if (event.type === 'tool.requested' && event.budgets === undefined) return encodeRequested(event, previous);
   if (event.type === 'tool.decided' && event.rules.length === 0 && event.artifacts.length === 0)
     return encodeDecided(event, previous);
   if (event.type === 'tool.started') return encodeStarted(event, previous);
@@ -56,6 +56,7 @@ function encodeRequested(event: ToolRequested, previous: Previous | undefined): 
       asked_by: event.askedBy,
       separate_duties: event.separateDuties,
       hidden_ids: event.hiddenIds,
+      turn_deadline_ms: event.turnDeadlineMs,
     },
     body: write({
       requested_input: event.requestedInput,

@@ -115,6 +115,8 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     askedBy: text('asked_by', { optional }),
     separateDuties: text('separate_duties', { optional }),
     hiddenIds: text('hidden_ids', { optional }),
+    budgets: text('budgets', { optional, inside: { perDay: 'per_day' } }),
+    turnDeadlineMs: text('turn_deadline_ms', { optional }),
   },
   'tool.recalled': {
     how: text('how'),
