@@ -122,7 +122,7 @@ const toLoopMessage = (
   conversation: readonly unknown[] | undefined,
 ): LoopMessage => ({
   calls,
-  messageIds: 'id' in message && typeof message.id === 'string' ? [message.id] : [],
+  ids: { message: 'id' in message && typeof message.id === 'string' ? message.id : undefined, items: [] },
   conversation: conversation && readConversation(conversation),
   messages: conversation,
 });

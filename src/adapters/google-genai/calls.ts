@@ -6,8 +6,8 @@ import { ownValue } from '../../tool/own-value.ts';
 /** A function call. */
 export type GenAiFoundCall = {
   /**
-   * Equal for the same call in a copy of its message: its place in the response with this id, or its own id and
-   * arguments. Without either id only the same object is the same call.
+   * Equal for the same call in a copy of its response: its place in the response with this id. Without the id of a
+   * response, only the same object is the same call.
    */
   readonly source: string | object;
   /** Undefined if the model gave none, as most Gemini models do. */
@@ -29,8 +29,7 @@ export function readGenAiCalls(said: unknown): readonly GenAiFoundCall[] {
     // The code that reads calls rejects wrong types, with a message.
     const name = ownValue(call, 'name') as string;
     const args = ownValue(call, 'args') ?? {};
-    const named = id === undefined ? call : JSON.stringify([id, name, args]);
-    const source = typeof responseId === 'string' ? JSON.stringify([responseId, index]) : named;
+    const source = typeof responseId === 'string' ? JSON.stringify([responseId, index]) : call;
     return { source, id, name, args, isCutOff: false };
   });
   // An answer that reached its length limit may be cut off in its last call.

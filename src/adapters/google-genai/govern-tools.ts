@@ -142,7 +142,7 @@ function toGenAiRun(run: LoopRun, contents: readonly unknown[]): GenAiRun {
         isCutOff,
       })),
       // The ids of the calls are sufficient: each belongs to one call of the conversation.
-      messageIds: [],
+      ids: { message: undefined, items: [] },
       conversation: [],
       messages: contents,
     };

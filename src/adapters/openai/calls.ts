@@ -6,7 +6,7 @@ import { isJsonObject } from '../../base/json.ts';
 import { ownValue } from '../../tool/own-value.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import { readItems } from './items.ts';
-import type { LoopCall } from '../run/govern-loop.ts';
+import type { LoopCall, LoopMessage } from '../run/govern-loop.ts';
 
 /** A call, and whether its tool takes free text: such a tool receives it as `{input}`. */
 export type CallItem = LoopCall & { readonly isCustom: boolean };
@@ -45,11 +45,15 @@ export function readCompletion(completion: unknown): readonly CallItem[] {
   return toItems(found, at(choice, 'finish_reason') === 'length');
 }
 
-/** The ids of a response or a completion, and of the items of a response. */
-export const readMessageIds = (message: object): readonly string[] =>
-  [message, ...(Array.isArray(message) ? message : listAt(message, 'output'))]
-    .map((part) => at(part, 'id'))
-    .filter((id) => typeof id === 'string');
+/** The id of a response or a completion, and the ids of the items of a response. */
+export function readMessageIds(message: object): LoopMessage['ids'] {
+  const items = Array.isArray(message) ? message : listAt(message, 'output');
+  const id = at(message, 'id');
+  return {
+    message: typeof id === 'string' ? id : undefined,
+    items: items.map((item) => at(item, 'id')).filter((each) => typeof each === 'string'),
+  };
+}
 
 /** The call ids of a conversation of either API. */
 export function readConversation(items: readonly unknown[]): readonly ConversationStep[] {

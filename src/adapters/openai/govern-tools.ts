@@ -166,7 +166,7 @@ const toLoopMessage = (
   { conversation }: OpenAiAnswerOptions,
 ): LoopMessage => ({
   calls,
-  messageIds: readMessageIds(source),
+  ids: readMessageIds(source),
   conversation: conversation && readConversation(conversation),
   messages: conversation,
 });

@@ -52,8 +52,8 @@ export type LoopRun = {
 /** One answer of the model, and its place in the conversation. */
 export type LoopMessage = {
   readonly calls: readonly LoopCall[];
-  /** The provider's ids for it, which a copy has too. Empty if it has none. */
-  readonly messageIds: readonly string[];
+  /** The provider's ids for it and for its items, which a copy has too. */
+  readonly ids: { readonly message: string | undefined; readonly items: readonly string[] };
   /** Its conversation, up to or including it. Undefined if the host does not pass one. */
   readonly conversation: readonly ConversationStep[] | undefined;
   /** The messages of that conversation, as the host has them. */
@@ -147,8 +147,7 @@ function toLoop(
 
 /**
  * The places of the model's messages. Without the host's conversation, the messages answered by this run are the
- * conversation. A message is a repeat if it has the id of an answered one. If one of the two has no id, it is a repeat
- * if both make the same calls.
+ * conversation.
  */
 class AnswerPositions {
   readonly #counts = new AnsweredCalls();
@@ -157,11 +156,11 @@ class AnswerPositions {
   earlierOf(said: LoopMessage): (id: string) => number {
     const { conversation } = said;
     if (conversation !== undefined) return (id) => earlierUses(conversation, id);
-    const found = this.#find(said);
+    const found = this.#known.findLast((known) => isSameMessage(known.said, said));
     if (found !== undefined) return found.earlier;
     const counts = this.#counts.copy();
     const earlier = (id: string): number => counts.earlier(id);
-    this.#known.push({ ids: said.messageIds, calls: callsOf(said), earlier });
+    this.#known.push({ said, earlier });
     return earlier;
   }
 
@@ -169,22 +168,19 @@ class AnswerPositions {
     const earlier = this.earlierOf(said);
     for (const { id } of said.calls) this.#counts.answered(id, earlier(id));
   }
-
-  #find(said: LoopMessage): KnownMessage | undefined {
-    const byId = this.#known.find(({ ids }) => ids.some((id) => said.messageIds.includes(id)));
-    if (byId !== undefined) return byId;
-    const calls = callsOf(said);
-    return this.#known.findLast(
-      (known) => known.calls === calls && (known.ids.length === 0 || said.messageIds.length === 0),
-    );
-  }
 }
 
-type KnownMessage = {
-  readonly ids: readonly string[];
-  readonly calls: string;
-  readonly earlier: (id: string) => number;
-};
+type KnownMessage = { readonly said: LoopMessage; readonly earlier: (id: string) => number };
+
+/** Compares the ids of the provider that both messages have. Without one, the same calls are the same message. */
+function isSameMessage(known: LoopMessage, said: LoopMessage): boolean {
+  const [ofKnown, ofSaid] = [known.ids, said.ids];
+  if (ofKnown.message !== undefined && ofSaid.message !== undefined)
+    return ofKnown.message === ofSaid.message;
+  if (ofKnown.items.length > 0 && ofSaid.items.length > 0)
+    return ofKnown.items.some((id) => ofSaid.items.includes(id));
+  return callsOf(known) === callsOf(said);
+}
 
 /** Equal for messages with the same calls. */
 const callsOf = ({ calls }: LoopMessage): string =>

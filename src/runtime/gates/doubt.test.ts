@@ -95,15 +95,12 @@ async function isStopped(stage: Awaited<ReturnType<typeof firstOf>>, name: strin
 const reply = (outcome: ToolOutcome): { error: string; retryable: boolean } =>
   JSON.parse(outcomeToModelContent(outcome)) as { error: string; retryable: boolean };
 
-/** Does the content agree with what happened to a call with other arguments? */
-function expectTruth(
-  { error, retryable }: { error: string; retryable: boolean },
-  other: { type: string },
-): void {
+/** Does the content say something else than what happened to a call with other arguments? */
+function isLie(said: { error: string; retryable: boolean }, other: { type: string }): boolean {
   const runs = other.type === 'ToolExecutionResult';
-  if (/other arguments are not affected/.test(error)) expect(runs).toBe(true);
-  if (/cannot be used again in this turn/.test(error)) expect(runs).toBe(false);
-  if (retryable) expect(runs).toBe(true);
+  const saysRuns = said.retryable || /other arguments are not affected/.test(said.error);
+  const saysBlocked = /cannot be used again in this turn/.test(said.error);
+  return (saysRuns && !runs) || (saysBlocked && runs);
 }
 
 describe.each(Object.entries(kinds))('of %s', (_, traits) => {
@@ -118,8 +115,8 @@ describe.each(Object.entries(kinds))('of %s', (_, traits) => {
     // Other arguments pass unless the tool itself is at fault, and the content says which.
     const other = await turn.call(envelope('c', 'pay', { to: 'bob' }), { ifHeld: 'return' });
     const isOver = other.type === 'ToolDenied' && other.reason === 'ended';
-    if (!isOver) expect(other.type).toBe(outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult');
-    expectTruth(content, other);
+    const expected = isOver || outcomeBlocksTool(first) ? 'ToolDenied' : 'ToolExecutionResult';
+    expect([other.type, isLie(content, other)]).toEqual([expected, false]);
     const kept = (await stage.runtime.calls.list({ sessionId: 's', callId: 'a' }))[0]?.settled;
     expect([kept?.content, kept?.outcome]).toEqual([outcomeToModelContent(first), first]);
   });

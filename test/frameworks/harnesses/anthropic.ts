@@ -27,7 +27,7 @@ const harness: Harness = {
             told.splice(0, told.length, ...messages.flatMap(readTold));
             const round = await player.next(told);
             return Response.json({
-              id: 'msg_1',
+              id: `msg_${crypto.randomUUID()}`,
               type: 'message',
               role: 'assistant',
               model: 'scripted',

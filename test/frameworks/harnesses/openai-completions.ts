@@ -9,7 +9,7 @@ const harness: Harness = openAiHarness(
     async (script, { sessionId, signal }) => {
       const told: Told[] = [];
       const client = scriptedClient(script, told, readTold, (round) => ({
-        id: 'chatcmpl_1',
+        id: `chatcmpl_${crypto.randomUUID()}`,
         object: 'chat.completion',
         created: 0,
         model: 'scripted',

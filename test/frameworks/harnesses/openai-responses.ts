@@ -9,7 +9,7 @@ const harness: Harness = openAiHarness(
     async (script, { sessionId, signal }) => {
       const told: Told[] = [];
       const client = scriptedClient(script, told, readTold, (round) => ({
-        id: 'resp_1',
+        id: `resp_${crypto.randomUUID()}`,
         object: 'response',
         status: 'completed',
         output:
@@ -17,7 +17,7 @@ const harness: Harness = openAiHarness(
             ? [
                 {
                   type: 'message',
-                  id: 'msg_1',
+                  id: `msg_${crypto.randomUUID()}`,
                   role: 'assistant',
                   status: 'completed',
                   content: [{ type: 'output_text', text: round.text, annotations: [] }],
