@@ -158,6 +158,22 @@ test('nothing-lost: in a long outage a result is spilled, the answer says so, an
   expect([...ran, ...after.ran]).toEqual(['c']);
 });
 
+test('a ledger opens although a connection is lost at any step of opening it', async () => {
+  newSchema();
+  const proxy = await openProxy();
+  await (await open({}, proxy.url)).close();
+  const steps = [...new Set(proxy.statements)];
+  expect(steps.length).toBeGreaterThan(5);
+  for (const [index, step] of steps.entries()) {
+    // Every second time the statement itself is lost instead of its answer.
+    if (index % 2 === 0) proxy.cutAnswerTo(step, 0);
+    else proxy.cutWithin(step, 1);
+    const ledger = await open({}, proxy.url);
+    const call = new SampleCall(`after step ${index}`);
+    await expect(ledger.journal.append(call.begin())).resolves.toMatchObject({ status: 'appended' });
+  }
+});
+
 test('in a long outage calls are refused at once instead of waiting each', async () => {
   newSchema();
   const proxy = await openProxy();

@@ -3,14 +3,34 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { LedgerRow } from './migrate.ts';
 import { migrate, readLedgerRow, requireFormat } from './migrate.ts';
 import { liftPositions } from './lift-positions.ts';
-import { PgPool } from './pg-pool.ts';
+import { isBroken, PgPool } from './pg-pool.ts';
 import { checksOfKey, PostgresLedger } from './postgres-ledger.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
 import { readSettings } from './settings.ts';
 
-/** Opens a ledger in PostgreSQL. Creates its tables if there are none and the role may do that. */
+const pauseMs = 50;
+
+/**
+ * Opens a ledger in PostgreSQL. Creates its tables if there are none and the role may do that. A connection that is lost
+ * meanwhile is made again, as for appends: every step may be repeated. A server that never answered fails at once.
+ */
 export async function openPostgresLedger(url: string, options: PostgresLedgerOptions = {}): Promise<Ledger> {
-  const pool = new PgPool(readSettings(url, options));
+  const settings = readSettings(url, options);
+  const untilMs = performance.now() + settings.outageWaitMs;
+  let hasConnected = false;
+  for (;;) {
+    const pool = new PgPool(settings);
+    try {
+      return await openOn(pool, options);
+    } catch (error) {
+      hasConnected ||= pool.hasConnected;
+      if (!hasConnected || performance.now() > untilMs || !isBroken((error as Error).cause)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+async function openOn(pool: PgPool, options: PostgresLedgerOptions): Promise<Ledger> {
   try {
     const found = await readLedgerRow(pool);
     const mayMigrate = options.readOnly !== true && options.migrate !== false;

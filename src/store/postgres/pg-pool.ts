@@ -38,6 +38,8 @@ export class PgPool {
   readonly #waiting: Waiting[] = [];
   readonly #texts = new Map<string, string>();
   #open = 0;
+  /** Has the server ever answered? Then a failed connection is a lost one. */
+  hasConnected = false;
   /** Since when no reader got an answer. */
   #failingSinceMs: number | undefined;
   #closed = false;
@@ -179,6 +181,7 @@ export class PgPool {
       this.#open++;
       try {
         const connection = await connect(this.settings);
+        this.hasConnected = true;
         this.#connections.add(connection);
         void connection.ended.then(() => this.#connections.delete(connection));
         return connection;
@@ -224,7 +227,7 @@ const withoutTimeoutsSql = `SELECT set_config(name, '0', true) FROM pg_catalog.p
   WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /** Did the connection break, or could none be made? Errors of ours have no such cause. */
-const isBroken = (cause: unknown): boolean =>
+export const isBroken = (cause: unknown): boolean =>
   cause instanceof Error && !isQuittanceError(cause) && (!isRefusal(cause) || sqlStateOf(cause) === '53300');
 
 export const saturatedError = (): QuittanceError =>
