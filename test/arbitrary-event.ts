@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
-import type { HiddenId } from '../src/call/events/gate-event.ts';
+import type { HiddenId, ToolRequested } from '../src/call/events/gate-event.ts';
+import type { FallenVote } from '../src/call/vote.ts';
 import type { Entry } from '../src/ledger/journal.ts';
 import { outcomeToModelContent } from '../src/call/model-content.ts';
 import { reasonCodes } from '../src/call/reason.ts';
@@ -79,15 +80,35 @@ const traceparent = fc
 const hiddenIds = fc.uniqueArray(fc.constantFrom<HiddenId>('session', 'call', 'tool', 'owner'), {
   minLength: 1,
 });
-const asked = <Event extends object>(
-  event: fc.Arbitrary<Event>,
-): fc.Arbitrary<Event & { askedBy?: Identity; separateDuties?: true; hiddenIds?: readonly HiddenId[] }> =>
-  fc.tuple(event, maybe(identity), fc.boolean(), maybe(hiddenIds)).map(([each, askedBy, separate, ids]) => ({
-    ...each,
-    ...(askedBy !== undefined && { askedBy }),
-    ...(ids !== undefined && { hiddenIds: ids }),
-    ...(separate && { separateDuties: true as const }),
-  }));
+const turnBudget = fc.record({
+  scope: word,
+  counter: word,
+  perDay: fc.boolean(),
+  metric: fc.constantFrom('tool_calls' as const, 'cost_micros' as const),
+  limit: count,
+});
+type Optional = Pick<
+  ToolRequested,
+  'askedBy' | 'separateDuties' | 'hiddenIds' | 'budgets' | 'turnDeadlineMs'
+>;
+const asked = <Event extends object>(event: fc.Arbitrary<Event>): fc.Arbitrary<Event & Optional> =>
+  fc
+    .tuple(
+      event,
+      maybe(identity),
+      fc.boolean(),
+      maybe(hiddenIds),
+      maybe(fc.array(turnBudget, { minLength: 1, maxLength: 2 })),
+      maybe(instant),
+    )
+    .map(([each, askedBy, separate, ids, budgets, turnDeadlineMs]) => ({
+      ...each,
+      ...(askedBy !== undefined && { askedBy }),
+      ...(ids !== undefined && { hiddenIds: ids }),
+      ...(separate && { separateDuties: true as const }),
+      ...(budgets !== undefined && { budgets }),
+      ...(turnDeadlineMs !== undefined && { turnDeadlineMs }),
+    }));
 const decidedBy = fc.record(
   {
     type: fc.constantFrom('gate' as const, 'hook' as const, 'rule' as const, 'person' as const),
@@ -223,6 +244,15 @@ const bounded = <Event extends object>(
   fc
     .tuple(event, maybe(fc.record({ until: instant, uses: count })))
     .map(([each, session]) => (session === undefined ? each : { ...each, session }));
+const withFallen = <Event extends object>(
+  event: fc.Arbitrary<Event>,
+): fc.Arbitrary<Event & { session?: { until: number; uses: number }; fallen?: readonly FallenVote[] }> => {
+  const decision = fc.constantFrom('approve' as const, 'deny' as const, 'edit' as const);
+  const fallen = fc.record({ by: decidedBy, decision, at: instant, why: anyText });
+  return fc
+    .tuple(bounded(event), maybe(fc.array(fallen, { minLength: 1, maxLength: 2 })))
+    .map(([each, votes]) => (votes === undefined ? each : { ...each, fallen: votes }));
+};
 const edits = {
   editedInput: maybe(anyJsonObject),
   editedDigest: maybe(word),
@@ -337,7 +367,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       state: anyJsonObject,
     }),
   ),
-  bounded(
+  withFallen(
     fc.record({
       ...ofCall('confirmation.decided'),
       confirmationId: word,
@@ -351,7 +381,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
       receivedAt: maybe(instant),
     }),
   ),
-  bounded(
+  withFallen(
     fc.record({
       ...ofCall('confirmation.voted'),
       confirmationId: word,

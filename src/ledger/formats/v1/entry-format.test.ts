@@ -449,8 +449,10 @@ const plainFields: ReadonlySet<string> = new Set([
     'asks.by.identity',
     'asks.by.behalf.identity',
     'askedBy',
+    'fallen.by.identity',
+    'fallen.by.behalf.identity',
   ].flatMap(identityFields),
-  ...`owner by.owner decidedBy.owner asks.by.owner by.behalf.name by.behalf.delegation decidedBy.behalf.name decidedBy.behalf.delegation asks.by.behalf.name asks.by.behalf.delegation missing kind@confirmation.reminded to@delegation.given delegationId
+  ...`budgets.scope budgets.counter budgets.metric fallen.decision fallen.by.name fallen.by.owner fallen.by.asker fallen.by.link.by fallen.by.link.typed fallen.by.behalf.name fallen.by.behalf.delegation owner by.owner decidedBy.owner asks.by.owner by.behalf.name by.behalf.delegation decidedBy.behalf.name decidedBy.behalf.delegation asks.by.behalf.name asks.by.behalf.delegation missing kind@confirmation.reminded to@delegation.given delegationId
   asks.approval.seats.roles asks.approval.seats.groups asks.approval.seats.people asks.approval.seats.escalate.roles asks.approval.seats.escalate.groups asks.approval.seats.escalate.people asks.approval.exclude asks.approval.delegation asker by.asker decidedBy.asker asks.by.asker id type sessionId turnId callId cause toolName displayName mode modeOrigin hidden hiddenIds requestDigest traceparent provenance.provider
   provenance.model how fromCallId decision gates.gate decidedBy.name decidedBy.link.by decidedBy.link.typed policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.by.link.by asks.by.link.typed asks.code by by.name by.link.by by.link.typed idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName

@@ -7,6 +7,7 @@
  */
 import type { ArtifactArgument, EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
+import type { FallenVote } from '../../../call/vote.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import type { Field, FieldTable } from './field.ts';
 import { body, ERASED, text } from './field.ts';
@@ -76,6 +77,14 @@ const ruleFields = {
   observed: text('observed', { optional }),
   policyError: text('policy_error', { optional }),
 } satisfies { readonly [Name in keyof RuleMark]-?: Field };
+
+/** A vote whose right has ended. The reason may be a text of the host. */
+const fallenFields = {
+  by: text('by'),
+  decision: text('decision'),
+  at: text('at'),
+  why: body('why', erasedText),
+} as const satisfies { readonly [Name in keyof FallenVote]: Field };
 
 const workflowFields = {
   workflow: text('workflow'),
@@ -192,7 +201,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     response: body('response', { erased: { value: ERASED, of: 'respond', by: 'decision' } }),
     receivedAt: text('received_at'),
     session: text('session_bounds', { optional }),
-    fallen: text('fallen', { optional }),
+    fallen: text('fallen', { optional, items: fallenFields }),
   },
   'confirmation.voted': {
     confirmationId: text('confirmation_id'),
@@ -208,7 +217,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     editedAccepted: body('edited_accepted'),
     editedArtifacts: text('edited_artifacts', { absent: none, items: artifactFields }),
     session: text('session_bounds', { optional }),
-    fallen: text('fallen', { optional }),
+    fallen: text('fallen', { optional, items: fallenFields }),
   },
   'confirmation.reminded': {
     confirmationId: text('confirmation_id'),
