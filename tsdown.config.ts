@@ -29,10 +29,7 @@ function findModules(from: readonly string[]): ReadonlySet<string> {
   return found;
 }
 
-/**
- * The package must stay small (scripts/package-weight.ts), so it ships short names and no source maps. Classes keep
- * their names: they are read in logs.
- */
+/** The package ships short names and no source maps. Classes keep their names: they are read in logs. */
 const minify = {
   compress: { keepNames: { function: false, class: true } },
   mangle: { toplevel: true, keepNames: { function: false, class: true } },

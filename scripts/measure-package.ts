@@ -1,10 +1,10 @@
 /**
- * Packs the built package without writing it, prints its size, and fails if it is too large: part of `npm run
- * package`.
+ * Packs the built package without writing it and prints its size. Fails if a file is missing, or does not belong in the
+ * package. Part of `npm run package`.
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { findWeightProblems, listParts, type PackedPackage } from './package-weight.ts';
+import { findContentProblems, listParts, type PackedPackage } from './package-content.ts';
 
 const root = join(import.meta.dirname, '..');
 const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -17,7 +17,7 @@ if (packed === undefined) throw new Error('npm packed nothing.');
 
 console.log(`${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${packed.files.length} files`);
 console.log(listParts(packed).join('\n'));
-const problems = findWeightProblems(packed);
+const problems = findContentProblems(packed);
 if (problems.length > 0) {
   console.error(['The package must not be published in this state.', ...problems.slice(0, 20)].join('\n  '));
   process.exitCode = 1;

@@ -2,6 +2,7 @@
  * Traces real calls through the source: which rooms they pass, in order, and how often they come back to a room.
  *
  *   npm run trace
+ *   npm run trace -- --json   (only the last line, for `npm run house`)
  *
  * Every function of `src` reports when it is entered and when it is left. `base` and `tool` hold values and are not
  * counted. An entry is a change of the folder, or of the room, from one function entered to the next. A return is an
@@ -48,47 +49,81 @@ const runtime = createRuntime({
   tools: [
     defineTool({ name: 'pay', mode: 'external', run: () => 'paid' }),
     defineTool({ name: 'delete_it', mode: 'destructive', run: () => 'deleted' }),
+    defineTool({ name: 'erase_it', mode: 'destructive', run: () => 'erased' }),
   ],
   onPreToolUse: ({ toolName }) =>
-    toolName === 'pay' ? { type: 'allow' } : { type: 'block', reason: 'Not today.' },
+    toolName !== 'delete_it' ? { type: 'allow' } : { type: 'block', reason: 'Not today.' },
 });
+// Another process that shares the ledger: its own handle and its own runtime.
+const otherLedger = await openLedger(join(folder, 'ledger.db'));
+const other = createRuntime({ ledger: otherLedger, tools: [] });
+// A call that waits for a person does not keep its process alive.
+const awake = setInterval(() => undefined, 1_000);
 const turn = runtime.turn({ sessionId: 's' });
 let calls = 0;
 const call = async (name: string): Promise<void> =>
   void (await turn.call({ id: `c${++calls}`, name, arguments: { n: calls } }));
 
-/** The functions that the work enters and leaves, after five warm-up rounds for one-time work. */
+/** Makes a call that is held, approves it in the other process, and waits for its outcome. */
+async function callHeld(): Promise<void> {
+  const outcome = call('erase_it');
+  for (;;) {
+    const [question] = (await other.confirmations.list({ status: 'pending' })).rows;
+    if (question === undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      continue;
+    }
+    const { confirmationId, inputDigest } = question;
+    await other.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+    return outcome;
+  }
+}
+
+/**
+ * The functions that the work enters and leaves, after five warm-up rounds for one-time work. Timers may run meanwhile, so
+ * the shortest of five traces counts.
+ */
 async function trace(work: () => Promise<void>): Promise<readonly Step[]> {
   for (let round = 0; round < 5; round++) await work();
-  const traced: Step[] = [];
-  steps = traced;
-  await work();
-  steps = undefined;
-  return traced;
+  const traces: Step[][] = [];
+  for (let round = 0; round < 5; round++) {
+    const traced: Step[] = [];
+    steps = traced;
+    await work();
+    steps = undefined;
+    traces.push(traced);
+  }
+  return traces.reduce((left, right) => (right.length < left.length ? right : left));
 }
 
 const traces = {
   'turn.call to its outcome': await trace(() => call('pay')),
   'turn.call to a denial': await trace(() => call('delete_it')),
+  'held, approved elsewhere': await trace(callHeld),
 };
-await runtime.close();
-await ledger.close();
+clearInterval(awake);
+await Promise.all([runtime.close(), other.close()]);
+await Promise.all([ledger.close(), otherLedger.close()]);
 rmSync(folder, { recursive: true });
 const summaries = Object.entries(traces).map(([name, trace]) => ({ name, ...summarizeTrace(trace) }));
-printTable(
-  [
-    'trace',
-    'calls of functions',
-    'files',
-    'folder entries',
-    'room entries',
-    'stage entries',
-    'stage returns',
-  ],
-  summaries.map(({ name, functions, files, folderEntries, roomEntries, stages, stageReturns }) => [
-    name,
-    ...[functions, files, folderEntries, roomEntries, stages.length, stageReturns].map(String),
-  ]),
-);
-for (const { name, stages } of summaries) process.stdout.write(`\n${name}:\n  ${stages.join(' → ')}\n`);
+if (!process.argv.includes('--json')) print();
 process.stdout.write(`\n${JSON.stringify({ trace: summaries })}\n`);
+
+function print(): void {
+  printTable(
+    [
+      'trace',
+      'calls of functions',
+      'files',
+      'folder entries',
+      'room entries',
+      'stage entries',
+      'stage returns',
+    ],
+    summaries.map(({ name, functions, files, folderEntries, roomEntries, stages, stageReturns }) => [
+      name,
+      ...[functions, files, folderEntries, roomEntries, stages.length, stageReturns].map(String),
+    ]),
+  );
+  for (const { name, stages } of summaries) process.stdout.write(`\n${name}:\n  ${stages.join(' → ')}\n`);
+}

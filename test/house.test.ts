@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newHits, toBaseline } from '../scripts/house/baseline.ts';
+import { worseMeters, type Meters } from '../scripts/house/meters.ts';
 import { readText } from '../scripts/house/read-files.ts';
 import { tics } from '../scripts/house/tics.ts';
 
@@ -156,4 +157,19 @@ describe('the baseline', () => {
     const after = toBaseline(hitsOf({ 'src/a.ts': '// Told of all.\n' }));
     expect(newHits(hitsOf({ 'src/a.ts': old }), after)).toHaveLength(1);
   });
+});
+
+test('a meter of the structure may fall, and may not rise', () => {
+  const recorded: Meters = {
+    filesOfPlainCall: 60,
+    filesOfHeldCall: 110,
+    filesWithOneImporter: 400,
+    membersOfLedger: 16,
+    kindsOfThreads: 2,
+  };
+  expect(worseMeters({ ...recorded, membersOfLedger: 15 }, recorded)).toEqual([]);
+  for (const name of Object.keys(recorded) as (keyof Meters)[])
+    expect(worseMeters({ ...recorded, [name]: recorded[name] + 5 }, recorded)).toEqual([
+      expect.stringContaining(`${name} rose`),
+    ]);
 });

@@ -87,7 +87,7 @@ const options: Options = {
   ownProperties: true,
   validateSchema: false,
   logger: false,
-  // Optimized code is no faster for arguments of a tool, and takes five times as long to compile.
+  // Optimized code is not faster for arguments of a tool, and takes five times as long to compile.
   code: { regExp, optimize: false },
 };
 

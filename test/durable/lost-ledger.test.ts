@@ -1,4 +1,4 @@
-/** A ledger that lost its main file is no new ledger. */
+/** A ledger that lost its main file is not a new one. */
 import {
   cpSync,
   existsSync,

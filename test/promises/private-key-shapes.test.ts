@@ -70,7 +70,7 @@ const members: readonly (readonly [name: string, value: JsonValue, secret: strin
 
 type Way = 'output' | 'error' | 'log' | 'artifact';
 
-/** Everything that was told or stored about one call of a tool that gives this value. */
+/** Everything that is stored or returned about one call of a tool that gives this value. */
 async function giveAway(value: JsonValue, way: Way): Promise<string> {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const ledger = createMemoryLedger();

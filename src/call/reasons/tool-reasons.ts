@@ -133,7 +133,7 @@ export const toolReasons: { readonly [Code in ToolReasonCode]: Reason } = {
     nextAction: 'use_another_tool',
     title: 'The output cannot be used',
     whatHappened:
-      "The body's return value does not match the tool's output schema, has no JSON form, or could not be checked: a success check, a schema or a rule failed or ran out of time.",
+      "The body's return value does not match the tool's output schema, has no JSON form, or could not be checked. A check fails if it throws, gives no answer or runs out of time.",
     whyItMatters: 'The body ran, and its effect may be real. Only its output is unusable.',
     forModel: 'The tool ran, but its output is unusable. Do not repeat the call.',
     whatToDo:

@@ -73,6 +73,6 @@ const isResourceMetadata = ({ pathname }: URL): boolean =>
 const isRegistration = (init: RequestInit | undefined): boolean =>
   init?.method === 'POST' && !(init.body instanceof URLSearchParams);
 
-/** Where the server says that its metadata is, if it is on its own origin. */
+/** The address of its metadata that the server names, if it is on the server's own origin. */
 export const ownMetadataUrl = (named: URL | undefined, { url }: HttpAddress): URL | undefined =>
   named?.origin === url.origin ? named : undefined;

@@ -3,8 +3,8 @@
  * quorum completes, every earlier vote is checked here.
  *
  * 1. Tokens and sign-ins are texts that belong to the ledger, so every process that shares it comes to the same answer.
- * 2. An identity that no text of this ledger knows stays as recorded: a host that identifies people itself says with
- *    `mayDecide` whether they may still decide.
+ * 2. An identity that no text of this ledger knows stays as recorded. A host that identifies people itself decides with
+ *    `mayDecide`.
  */
 import { readFile } from 'node:fs/promises';
 import { cutText } from '../../base/cut-text.ts';

@@ -37,8 +37,8 @@ function openFile(path: string, readOnly: boolean): Database {
 }
 
 /**
- * A missing file with side data next to it is a lost ledger, not a new one: a new one would drop results that were spilled, and
- * run effects again. The key alone is no data. The main file is created before the rest, so it is looked for last.
+ * A missing file with side data next to it is a lost ledger, not a new one. A new one would drop spilled results and run
+ * effects again. The key alone is not data. The main file is created before the rest, so it is looked for last.
  */
 function refuseLostFile(path: string): void {
   const found = [

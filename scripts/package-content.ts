@@ -1,4 +1,4 @@
-/** The limits on the size and content of the package: running code, its declarations, and the text of the handbook. */
+/** The content of the package: running code, its declarations, and the text of the handbook. */
 
 /** One package as `npm pack --json` describes it. Sizes are in bytes. */
 export type PackedPackage = {
@@ -6,9 +6,6 @@ export type PackedPackage = {
   readonly unpackedSize: number;
   readonly files: readonly { readonly path: string; readonly size: number }[];
 };
-
-/** 1.375 and four MiB. */
-export const packageBudget = { packed: 1_441_792, unpacked: 4_194_304 } as const;
 
 /** Files that every package must contain. Without them it was packed before it was built. */
 const wanted: readonly string[] = [
@@ -36,11 +33,9 @@ const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
 ];
 
 /** Every reason not to publish the package. Empty if it can be published. */
-export function findWeightProblems({ size, unpackedSize, files }: PackedPackage): readonly string[] {
+export function findContentProblems({ files }: PackedPackage): readonly string[] {
   const paths = new Set(files.map(({ path }) => path));
   return [
-    ...tooMuch('packed', size, packageBudget.packed),
-    ...tooMuch('unpacked', unpackedSize, packageBudget.unpacked),
     ...wanted
       .filter((path) => !paths.has(path))
       .map((path) => `${path} is missing. Build first: npm run build`),
@@ -49,13 +44,6 @@ export function findWeightProblems({ size, unpackedSize, files }: PackedPackage)
     ),
   ];
 }
-
-const tooMuch = (state: string, bytes: number, budget: number): readonly string[] =>
-  bytes < budget
-    ? []
-    : [
-        `It is ${bytes} bytes ${state}, and must stay under ${budget}. Ship less: \`npm run measure:package\` lists the heaviest parts.`,
-      ];
 
 /** The largest parts, unpacked: one line each. */
 export function listParts({ files }: PackedPackage): readonly string[] {
