@@ -1,7 +1,7 @@
 /** The tools of the demo: real files, real HTTP, a real clock. They do not know about the demo. */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { defineTool, toolResult } from 'quittance';
+import { defineTool, ToolError, toolResult } from 'quittance';
 import type { AnyTool } from 'quittance';
 import { z } from 'zod';
 import type { World } from './world.ts';
@@ -58,6 +58,12 @@ export function createTools({ folder, shop }: World): readonly AnyTool[] {
       name: 'get_stock',
       output: z.object({ croissant: z.number() }),
       run: async () => (await fetchJson(`${shop.url}/stock`)) as { croissant: number },
+    }),
+    defineTool({
+      name: 'get_old_prices',
+      run: () => {
+        throw new ToolError('tool.execution_error', 'The price service was shut down.', { retryable: false });
+      },
     }),
     defineTool({
       name: 'get_sales',

@@ -25,7 +25,13 @@ export const trouble: Scene = {
     );
     await ask(
       turn,
-      'get_stock',
+      'get_old_prices',
+      {},
+      { ends: 'failure tool.execution_error', happened: 'the service was shut down for good' },
+    );
+    await ask(
+      turn,
+      'get_old_prices',
       {},
       { ends: 'denied blocked call.blocked', happened: 'blocked for this turn, not retried' },
     );

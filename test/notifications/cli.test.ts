@@ -7,7 +7,7 @@ import { openLedger } from 'quittance/ledger';
 import { readNotifications, startNotifications } from 'quittance/notifications';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { runProgramHere } from '../run-program.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 import type { Receiver } from './receiver.ts';
 import { openReceiver } from './receiver.ts';
 
@@ -40,6 +40,13 @@ afterAll(async () => {
 
 const run = (args: readonly string[]) =>
   runProgramHere(['notifications', ...args], { env: { CHAT: receiver.url } });
+
+/** The same by a person at a terminal, who confirms it. */
+const runByPerson = (args: readonly string[]) =>
+  runProgramHere(['notifications', ...args, '--by', 'ada'], {
+    env: { CHAT: receiver.url },
+    readTyped: confirming,
+  });
 
 it('check lists targets, reminders and quiet hours', async () => {
   expect(await run(['check', file])).toMatchObject({
@@ -130,7 +137,7 @@ it('resend delivers what a repaired target refused, once, under the same id', as
     .catch(() => undefined);
   await eventually(async () => expect(await records('undelivered')).toHaveLength(2));
   const ids = receiver.received.slice(-2).map(({ headers }) => headers['webhook-id']);
-  const asked = await run(['resend', '--ledger', path, '--target', 'audit', '--by', 'ada']);
+  const asked = await runByPerson(['resend', '--ledger', path, '--target', 'audit']);
   expect(asked).toMatchObject({ code: 0, out: 'audit  s/a\n' });
   expect(asked.err).toContain('Asked for 1 message again.');
   await eventually(async () => expect(await records('sent')).toHaveLength(1));
@@ -142,13 +149,13 @@ it('resend delivers what a repaired target refused, once, under the same id', as
   );
   expect(requests).toMatchObject([{ by: 'ada', behavior: 'notifications.audit', attempt: 2 }]);
   // A message that was sent is not asked for again.
-  expect((await run(['resend', '--ledger', path, '--target', 'audit'])).err).toContain(
+  expect((await runByPerson(['resend', '--ledger', path, '--target', 'audit'])).err).toContain(
     'Nothing was asked for.',
   );
   receiver.answerWith(410);
-  expect((await run(['resend', '--ledger', path])).out).toBe('ops  s/a\n');
+  expect((await runByPerson(['resend', '--ledger', path])).out).toBe('ops  s/a\n');
   await eventually(async () => expect(await records('undelivered')).toHaveLength(3));
-  expect(JSON.parse((await run(['resend', '--ledger', path, '--json'])).out)).toMatchObject({
+  expect(JSON.parse((await runByPerson(['resend', '--ledger', path, '--json'])).out)).toMatchObject({
     target: 'ops',
   });
   await eventually(async () => expect(await records('sent')).toHaveLength(2));

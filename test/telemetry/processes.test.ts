@@ -82,7 +82,7 @@ const attribute = ({ attributes }: SentSpan, key: string): string | undefined =>
 test('serve sends spans of calls to a collector, and its quiet hours extend the expiry', async () => {
   const tools = [
     { name: 'get_stock', description: 'Stock', mode: 'read', input: { type: 'object' } },
-    { name: 'wipe_stock', description: 'Wipe', mode: 'local', input: { type: 'object' } },
+    { name: 'wipe_stock', description: 'Wipe', mode: 'destructive', input: { type: 'object' } },
   ];
   writeFileSync(join(folder, 'tools.json'), JSON.stringify({ tools }));
   const args = ['--ledger', join(folder, 'serve.db'), '--port', '0', '--json'];

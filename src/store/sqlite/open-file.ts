@@ -7,6 +7,9 @@ import { isMissing, openDatabase, prepareValue } from './database.ts';
 import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
+/** The name of a copy that is being made. Its artifacts are already next to the file that it becomes. */
+export const draftSuffix = '.copying';
+
 export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
   if (!readOnly) refuseLostFile(path);
   // The last process to close the file merges its log into it, and locks it meanwhile.
@@ -68,7 +71,7 @@ function holdsFiles(folder: string): boolean {
 
 /** A main file that was restored alone names artifacts that no model or person could read. A reader may open it to look. */
 function refuseLostArtifacts(database: Database, path: string): void {
-  const folder = `${path}.artifacts`;
+  const folder = `${path.endsWith(draftSuffix) ? path.slice(0, -draftSuffix.length) : path}.artifacts`;
   if (prepareValue<number>(database, 'SELECT EXISTS (SELECT 1 FROM artifacts)').get() !== 1) return;
   if (holdsFiles(folder)) return;
   throw new QuittanceError(

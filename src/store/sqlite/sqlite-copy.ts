@@ -14,7 +14,7 @@ import { ArtifactFiles } from './artifact-files.ts';
 import type { Database } from './database.ts';
 import { openDatabase, prepareRow, prepareValue } from './database.ts';
 import { countMarks } from './marks.ts';
-import { openLedgerFile } from './open-file.ts';
+import { draftSuffix, openLedgerFile } from './open-file.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import { listOwners, readOwnerStatus } from './owner-lock.ts';
 import { fromSqlText, toSqlText } from './sql-text.ts';
@@ -36,7 +36,7 @@ const companions = [
 export const takeSqliteCopy =
   (path: string): TakeCopy =>
   async (source, signal) => {
-    const draft = `${path}.copying`;
+    const draft = path + draftSuffix;
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const remove = (): void => {
       for (const name of companions) rmSync(draft + name, { recursive: true, force: true });
