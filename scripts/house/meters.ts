@@ -21,7 +21,7 @@ export type Meters = {
 };
 
 /** A timer that runs during a trace may add files. */
-const backgroundFiles = 2;
+const backgroundFiles = 4;
 
 type Sources = ReadonlyMap<string, string>;
 
