@@ -145,25 +145,31 @@ describe('a rerun of an attempt', () => {
 });
 
 describe('a ledger that fails', () => {
-  it('[nothing-lost] does not let a recovery report a call whose end it could not store', async () => {
-    const clock = createManualClock();
-    const file = createMortalLedger(clock);
-    const put = (run: () => unknown): AnyTool =>
-      defineTool({ name: 'put', mode: 'external', idempotent: true, run });
-    const owner = file.open();
-    void createRuntime({ clock, ledger: owner.ledger, tools: [put(never)] })
-      .turn({ sessionId: 's' })
-      .call(envelope('a', 'put'));
-    await quiet();
-    owner.kill();
-    const failing = failingLedger(file.open().ledger);
-    failing.failAt = has('tool.responded');
-    const runtime = createRuntime({ clock, ledger: failing.ledger, tools: [put(() => 'done')] });
-    expect((await refusal(runtime.recover())).code).toBe('ledger.unavailable');
-    failing.failAt = undefined;
-    const [call] = await runtime.calls.list({ sessionId: 's' });
-    expect(call?.status).toBe('running');
-  });
+  it.each([
+    ['runs again', { idempotent: true }],
+    ['stays unresolved', {}],
+    ['is told by its tool', { reconcile: () => ({ status: 'succeeded', output: 'sent' }) as const }],
+  ])(
+    '[nothing-lost] does not let a recovery report a call that %s if it could not store the end',
+    async (_, traits) => {
+      const clock = createManualClock();
+      const file = createMortalLedger(clock);
+      const put = (run: () => unknown): AnyTool =>
+        defineTool({ name: 'put', mode: 'external', ...traits, run });
+      const owner = file.open();
+      void createRuntime({ clock, ledger: owner.ledger, tools: [put(never)] })
+        .turn({ sessionId: 's' })
+        .call(envelope('a', 'put'));
+      await quiet();
+      owner.kill();
+      const failing = failingLedger(file.open().ledger);
+      failing.failAt = has('tool.responded');
+      const runtime = createRuntime({ clock, ledger: failing.ledger, tools: [put(() => 'done')] });
+      expect((await refusal(runtime.recover())).code).toBe('ledger.unavailable');
+      const [call] = await runtime.calls.list({ sessionId: 's' });
+      expect(call?.status).toBe('running');
+    },
+  );
 
   it('[no-silent-rerun] makes no other attempt after a failure that it could not store', async () => {
     const failing = failingLedger();
