@@ -366,6 +366,40 @@ test('an owner is gone when its connection ended and its lease is over, and not 
   await expect.poll(() => other.owners.statusOf(ownerId)).toBe('gone');
 });
 
+test('[one-outcome] an owner lives as long as it holds its session lock, although its lease is over', async () => {
+  newSchema();
+  const owner = await open({ ownerLeaseMs: 3_600_000 });
+  const other = await open();
+  const { ownerId } = owner.owners;
+  const client = await openClient();
+  // As when the process is stopped, or too busy to renew its lease.
+  await client.query(
+    `UPDATE ${schema}.owners SET renewed_at = clock_timestamp() - interval '1 day' WHERE owner_id = $1`,
+    [ownerId],
+  );
+  expect(await other.owners.statusOf(ownerId)).toBe('alive');
+  // The lock counts, and nothing else: without it the owner is gone.
+  await client.query(
+    `SELECT pg_terminate_backend(l.pid, 60000) FROM pg_locks l JOIN ${schema}.owners o
+       ON l.objid::bigint = (o.lock_key & 4294967295)
+     WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND o.owner_id = $1`,
+    [ownerId],
+  );
+  await expect.poll(() => other.owners.statusOf(ownerId)).toBe('gone');
+});
+
+test('[one-outcome] an owner whose status cannot be read counts as unknown, and never as gone', async () => {
+  newSchema();
+  const [owner, other] = [await open(), await open()];
+  const { ownerId } = owner.owners;
+  expect(await other.owners.statusOf(ownerId)).toBe('alive');
+  const client = await openClient();
+  await client.query(`ALTER TABLE ${schema}.owners RENAME TO owners_away`);
+  expect(await other.owners.statusOf(ownerId)).toBe('unknown');
+  await client.query(`ALTER TABLE ${schema}.owners_away RENAME TO owners`);
+  expect(await other.owners.statusOf(ownerId)).toBe('alive');
+});
+
 /** How often the lease of an owner was renewed, seen by another program. */
 async function watchRenewals(ownerId: string): Promise<() => Promise<number>> {
   const client = await openClient();

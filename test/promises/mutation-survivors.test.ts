@@ -10,6 +10,7 @@ import type { Entry, Ledger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
+import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -199,30 +200,76 @@ describe('a ledger that fails', () => {
   });
 });
 
-describe('a durable behavior', () => {
-  it('stops when another reader has taken its cursor, even if its handler emits nothing', async () => {
-    const clock = createManualClock();
-    const ledger = createMemoryLedger({ clock });
-    const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+describe('a durable behavior whose cursor another reader took', () => {
+  const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+  const settleAll = async (): Promise<void> => {
+    for (let round = 0; round < 10; round++) await quiet();
+  };
+  /** A behavior that hears calls, and the functions that another reader needs. */
+  const setScene = (ledger: Ledger, clock: ManualClock) => {
     const { runtime, turn } = setStage({ ledger, clock, tools: [get] });
     const heard: string[] = [];
     const listen = runtime.events.on(
       { name: 'listen', on: 'tool.responded' },
       ({ callId }) => void heard.push(callId),
     );
-    await turn.call(envelope('a', 'get_it', { n: 1 }));
+    let calls = 0;
+    const call = async (id: string): Promise<void> => {
+      await turn.call(envelope(id, 'get_it', { n: calls++ }));
+      await settleAll();
+    };
+    const takeAway = async (): Promise<void> => {
+      await settleAll();
+      const instead = (await ledger.cursors.read('listen'))?.holder;
+      await ledger.cursors.take({ name: 'listen', holder: 'other', instead, startAfter: 0 });
+    };
+    return { runtime, heard, listen, call, takeAway };
+  };
+
+  it('stops with its next event, even if its handler emits nothing', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const { runtime, heard, listen, call, takeAway } = setScene(ledger, clock);
+    await call('a');
     await listen.caughtUp();
-    for (let round = 0; round < 10; round++) await quiet();
-    // Another process took it, as after a long pause of this one.
-    const mine = await ledger.cursors.read('listen');
-    await ledger.cursors.take({ name: 'listen', holder: 'other', instead: mine?.holder, startAfter: 0 });
-    for (const [n, id] of ['b', 'c', 'd', 'e'].entries()) {
-      await turn.call(envelope(id, 'get_it', { n: n + 2 }));
-      for (let round = 0; round < 10; round++) await quiet();
-    }
-    // Its move after this event told it.
+    await takeAway();
+    const stored = await ledger.cursors.read('listen');
+    for (const id of ['b', 'c', 'd', 'e']) await call(id);
+    // It learned of the loss when it stored that it had heard the second one.
     expect(heard).toEqual(['a', 'b']);
-    expect(await ledger.cursors.read('listen')).toEqual({ ...mine, holder: 'other' });
+    expect(await ledger.cursors.read('listen')).toEqual(stored);
+    await runtime.close();
+  });
+
+  it('continues once the other reader lets go, although no event follows', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const { runtime, heard, listen, call, takeAway } = setScene(ledger, clock);
+    await call('a');
+    await listen.caughtUp();
+    await takeAway();
+    await call('b');
+    await ledger.cursors.release('listen', 'other');
+    clock.advance(1_000);
+    await settleAll();
+    // The other reader stored nothing, so the event comes again.
+    expect(heard).toEqual(['a', 'b', 'b']);
+    await runtime.close();
+  });
+
+  it('hears nothing more if it only wanted to record what it was about to deliver', async () => {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    await inner.cursors.take({ name: 'listen', holder: 'dead', startAfter: 0 });
+    // The first reader has died, so the second one records each event before it delivers it.
+    let isFirstGone = true;
+    const ledger = alterLedger(inner, { owners: { statusOf: () => (isFirstGone ? 'gone' : 'alive') } });
+    const { runtime, heard, call, takeAway } = setScene(ledger, clock);
+    await settleAll();
+    isFirstGone = false;
+    await takeAway();
+    for (const id of ['a', 'b']) await call(id);
+    expect(heard).toEqual([]);
     await runtime.close();
   });
 });
