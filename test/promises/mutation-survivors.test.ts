@@ -163,7 +163,7 @@ describe('a ledger that fails', () => {
         .call(envelope('a', 'put'));
       await quiet();
       owner.kill();
-      const failing = failingLedger(file.open().ledger);
+      const failing = failingLedger(file.open().ledger, clock);
       failing.failAt = has('tool.responded');
       const runtime = createRuntime({ clock, ledger: failing.ledger, tools: [put(() => 'done')] });
       expect((await refusal(runtime.recover())).code).toBe('ledger.unavailable');
@@ -178,6 +178,7 @@ describe('a ledger that fails', () => {
     let ran = 0;
     const { runtime, turn } = setStage({
       ledger: failing.ledger,
+      clock: failing.clock,
       tools: [
         defineTool({
           name: 'get_it',
@@ -291,8 +292,7 @@ describe('an approval', () => {
         }),
       ],
     });
-    const call = (sessionId: string, id: string) =>
-      runtime.turn({ sessionId }).call(envelope(id, 'order'));
+    const call = (sessionId: string, id: string) => runtime.turn({ sessionId }).call(envelope(id, 'order'));
     expect(await call('one', 'first')).toMatchObject({ type: 'ToolFailure' });
     const second = call('two', 'second');
     const open = await question(runtime, 'second');
@@ -323,7 +323,12 @@ describe('an approval', () => {
     const told = turn.call(envelope('c', 'delete_it', { note: 'a', token: 'zylthorpwumq' }));
     const open = await question(runtime);
     expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
-    const edit = { decision: 'edit', arguments: { note: 'b' }, by: 'ada', inputDigest: open.inputDigest } as const;
+    const edit = {
+      decision: 'edit',
+      arguments: { note: 'b' },
+      by: 'ada',
+      inputDigest: open.inputDigest,
+    } as const;
     await runtime.confirmations.decide(open.confirmationId, edit);
     // Before anything else is stored for the call.
     expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
