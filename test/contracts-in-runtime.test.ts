@@ -43,7 +43,7 @@ const tool = (
 ) => defineTool({ name: 'look', mode: 'external', loopLimit: 100, ...more, run });
 
 /** Unknown to the redactor: only the rule identifies it as a secret. */
-const secret = 'tok-zebra-4711';
+const secret = 'tok-zjwyxqthlkmv-4711';
 const token = { 'output.text': { matches: 'tok-[a-z]+-\\d+' } };
 
 /** Everything on disk, in one text. */
@@ -135,8 +135,8 @@ describe('rules about results', () => {
       });
       const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c', 'look'));
       expect(ran).toBe(1);
-      expect(JSON.stringify(outcome)).not.toContain('zebra');
-      expect(JSON.stringify(outcomeToContentParts(outcome))).not.toContain('zebra');
+      expect(JSON.stringify(outcome)).not.toContain('zjwyxqthlkmv');
+      expect(JSON.stringify(outcomeToContentParts(outcome))).not.toContain('zjwyxqthlkmv');
       const [responded] = await eventsOf(runtime, 'tool.responded');
       expect(responded?.rules.map(({ ruleId, action }) => [ruleId, action])).toContainEqual([
         'p-redact',
@@ -146,7 +146,7 @@ describe('rules about results', () => {
       await ledger.close();
       const bytes = bytesBelow(folder);
       expect(bytes).toContain('p-redact');
-      expect(bytes).not.toContain('zebra');
+      expect(bytes).not.toContain('zjwyxqthlkmv');
     },
   );
 
@@ -178,7 +178,7 @@ describe('rules about results', () => {
         await quiet();
         const [late] = await eventsOf(runtime, 'tool.late');
         expect(JSON.stringify(late?.result)).toContain(kept);
-        expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zebra');
+        expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zjwyxqthlkmv');
       }
     }
   });
@@ -207,7 +207,7 @@ describe('rules about results', () => {
       expect(outcome).toMatchObject({ type: 'ToolFailure', code: 'policy.output', retryable: false });
       expect(outcome).toMatchObject({ error: 'p-block fired' });
     }
-    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zebra');
+    expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('zjwyxqthlkmv');
     const records = await runtime.calls.audit({ sessionId: 's' });
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['completed', 'completed']);
     // A blocked result does not block the tool.

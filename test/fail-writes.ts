@@ -1,10 +1,14 @@
 /** A ledger that fails for a while, and works again when a test says so. */
 import type { Entry, Ledger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
+import type { ManualClock } from 'quittance/testing';
+import { createManualClock } from 'quittance/testing';
 import { alterLedger } from './alter-ledger.ts';
 
 export type Failing = {
   readonly ledger: Ledger;
+  /** For the runtime on it: with a clock that runs, a busy machine is late, and the runtime tries again by itself. */
+  readonly clock: ManualClock;
   /** Appends for which this returns true fail from now on. */
   failAt: ((entry: Entry) => boolean) | undefined;
   /** What an append waits for first. */
@@ -20,7 +24,12 @@ export type Failing = {
 
 const broken = (): Error => Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
 
-export function failingLedger(real: Ledger = createMemoryLedger()): Failing {
+export function failingLedger(
+  given?: Ledger,
+  /** The clock of the given ledger. */
+  clock: ManualClock = createManualClock(),
+): Failing {
+  const real = given ?? createMemoryLedger({ clock });
   const spilled: Entry[] = [];
   const ledger = alterLedger(real, {
     journal: {
@@ -57,6 +66,7 @@ export function failingLedger(real: Ledger = createMemoryLedger()): Failing {
     hasNoRoom: false,
     tried: [],
     ledger,
+    clock,
   };
   return failing;
 }

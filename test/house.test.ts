@@ -83,6 +83,22 @@ describe('npm run house', () => {
     ],
     ['for (const each of asked) await expect(each).rejects.toThrow();', 'expect(each).rejects in a loop'],
     ['await vi.waitFor(() => expect(seen).toBe(1));', 'vi.waitFor'],
+    ['await expect.poll(look, { timeout: 9_000 }).toBe(1);', 'expect.poll with a time limit'],
+    ['await sleep(20);\nexpect(seen).toBe(1);', 'a sleep before expect'],
+    [
+      'await new Promise((resolve) => setTimeout(resolve, 20));\nexpect(seen).toBe(1);',
+      'a sleep before expect',
+    ],
+    ['expect(performance.now() - before).toBeLessThan(100);', 'a bound on elapsed time'],
+    [
+      "expect(JSON.stringify(events)).not.toContain('0042');",
+      "absence of '0042', which ids contain by chance",
+    ],
+    ['expect(event.text).not.toMatch(/i\\/o error|ada/);', "absence of 'ada', which ids contain by chance"],
+    [
+      "for (const word of ['a new one', 'bob']) expect(body).not.toContain(word);",
+      "absence of 'bob', which ids contain by chance",
+    ],
   ])('finds a wait of a test that fails on a busy machine: %j', (code, found) => {
     const text = `test('is one', async () => {\n${code}\n});\n`;
     expect(readText('src/a.test.ts', text).hits).toMatchObject([{ tic: 'flaky wait', line: 2, found }]);
@@ -95,6 +111,12 @@ describe('npm run house', () => {
     'const asked = call();\nawait other();\nawait expect(asked).resolves.toBe(1);',
     'const call = () => run();\nawait other();\nawait expect(call()).rejects.toThrow();',
     'for (const each of cases) await expect(run(each)).rejects.toThrow();',
+    'await expect.poll(look, { interval: 9 }).toBe(1);',
+    'while (!seen) await sleep(20);\nexpect(seen).toBe(1);',
+    'expect(performance.now() - before).toBeGreaterThan(100);',
+    "expect(JSON.stringify(events)).not.toContain('wyxqthlkmvzu');",
+    'expect(JSON.stringify(events)).not.toContain(\'"t2"\');',
+    "expect(names).not.toContain('bob');",
     'for (const each of await Promise.allSettled(asked)) expect(each).toMatchObject({ status: "rejected" });',
   ])('passes a wait of a test that does not depend on the load: %j', (code) => {
     expect(ticsIn('test/a.test.ts', `test('is one', async () => {\n${code}\n});\n`)).toEqual([]);

@@ -46,12 +46,12 @@ describe('quittance fork', () => {
   });
 
   test('refuses hidden arguments and missing tools, before anything is recorded', async () => {
-    const hidden = await here('fork', 's1', '--at', 'secret', '--as', 'never', '--yes');
+    const hidden = await here('fork', 's1', '--at', 'secret', '--as', 'neverrecorded', '--yes');
     expect(hidden).toMatchObject({ code: 1, err: expect.stringContaining('hides a part') });
-    const missing = await here('fork', 's1', '--at', 'gone', '--as', 'never', '--yes');
+    const missing = await here('fork', 's1', '--at', 'gone', '--as', 'neverrecorded', '--yes');
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('cannot run "remove_note"') });
     const { out } = await runProgramHere(['sessions', '--ledger', path, '--json']);
-    expect(out).not.toContain('never');
+    expect(out).not.toContain('neverrecorded');
   });
 
   test('makes the calls again in a new session, records who asked, and names the comparison', async () => {

@@ -107,7 +107,7 @@ describe('trace', () => {
     const { out } = await on('trace', 'parent', '--ledger', join(folder, 'other.db'));
     expect(out).toMatch(/^session parent /);
     expect(out).toMatch(/^└─ session child {2}for parent /m);
-    expect(out).not.toContain('x9');
+    expect(out).not.toMatch(/\bx9\b/);
   });
 
   test('of an unknown id names commands to try', async () => {

@@ -275,12 +275,11 @@ describe('time', () => {
   const hang = defineTool({ name: 'hang', mode: 'read', timeoutMs: 15, run: () => new Promise(() => {}) });
 
   test('of a recorded timeout passes at once on a real clock', async () => {
+    // The test runs out of time if it waits for the timeout of the tool.
     const cassette = await record([hang], [['a', 'hang']]);
-    const slow = defineTool({ name: 'hang', mode: 'read', timeoutMs: 60_000, run: () => 1 });
-    const before = performance.now();
+    const slow = defineTool({ name: 'hang', mode: 'read', timeoutMs: 3_600_000, run: () => 1 });
     const { outcomes } = await play(cassette, [slow], [['a', 'hang']]);
     expect(outcomes).toMatchObject([{ type: 'ToolTimeout', code: 'tool.timeout' }]);
-    expect(performance.now() - before).toBeLessThan(60_000);
   });
 
   test('of recorded timeouts passes on the given clock, once for parallel calls', async () => {

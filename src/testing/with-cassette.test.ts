@@ -25,7 +25,8 @@ const findWithin = (timeoutMs: number) =>
       return city === 'slow' ? new Promise(() => {}) : { weather: 'rain', city };
     },
   });
-const find = findWithin(60_000);
+/** Longer than a test may take. */
+const find = findWithin(3_600_000);
 const options = { tools: [find], environment: {} };
 const ask = (city: string, again = false, tools = options.tools) =>
   withCassette(path, { ...options, tools, record: again ? false : 'once' }, async ({ runtime, sessionId }) =>
@@ -41,13 +42,11 @@ describe('withCassette', () => {
 
   test('plays a timeout without waiting for it', async () => {
     const first = await ask('slow', false, [findWithin(20)]);
-    const before = performance.now();
     const second = await ask('slow');
     expect(second).toMatchObject({
       type: 'ToolTimeout',
       elapsedMs: (first as { elapsedMs: number }).elapsedMs,
     });
-    expect(performance.now() - before).toBeLessThan(60_000);
     expect(ran).toBe(1);
   });
 

@@ -4,6 +4,7 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { QuittanceEvent } from 'quittance/events';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -164,7 +165,8 @@ it('one of two processes runs a durable behavior, and the other continues when i
   const first = run({ play: 'redelivery', failures: 0, halt: 'after the effect', begin: true });
   expect(await first).toBe('here');
   const second = run({ play: 'redelivery', failures: 0, begin: false });
-  await new Promise((resolve) => setTimeout(resolve, 1_500)); // long enough to have taken what it must not take
+  // Long enough to have taken what it must not take.
+  expect(await Promise.race([second, delay(1_500, 'waits')])).toBe('waits');
   expect(world()).toEqual(['report 1', 'paid']);
   first.child.kill('SIGKILL');
   expect(await second).toBe('done');

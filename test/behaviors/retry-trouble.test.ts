@@ -6,6 +6,7 @@ import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
+import { question, yes } from '../people/question.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
@@ -203,6 +204,58 @@ describe('rules that change between two attempts', () => {
     expect(log).toMatch(why);
   });
 });
+
+it.each([
+  ['the same rule', 'A payment.', 2],
+  ['a rule of the same id that says something else', 'Now I mean it.', 1],
+])(
+  'a call that a person approved is retried under %s only if that is what the person read',
+  async (_, message, runs) => {
+    const rule = (said: string, more: readonly JsonObject[] = []): string =>
+      JSON.stringify(
+        documentOf([
+          {
+            id: 'big',
+            type: 'pre',
+            tool: 'post_it',
+            when: { 'args.cents': { gt: 100 } },
+            then: { action: 'ask', message: said },
+          },
+          ...more,
+        ]),
+      );
+    const other: JsonObject = {
+      id: 'other',
+      type: 'pre',
+      tool: 'elsewhere',
+      when: { 'args.x': { exists: true } },
+      then: { action: 'block', message: 'no' },
+    };
+    let ran = 0;
+    const contracts = contractsFromYamlString(rule('A payment.'));
+    const { runtime, turn, clock } = setStage({
+      contracts,
+      behaviors: [slow],
+      tools: [
+        defineTool({
+          name: 'post_it',
+          mode: 'external',
+          idempotent: true,
+          run: () => (ran++ === 0 ? noRoute() : 'done'),
+        }),
+      ],
+    });
+    const asked = turn.call(envelope('c', 'post_it', { cents: 500 }));
+    const open = await question(runtime);
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
+    await settle();
+    contracts.reload(rule(message, [other]));
+    clock.advance(60_000);
+    await asked;
+    expect(ran).toBe(runs);
+    await expectSettledOnce(runtime);
+  },
+);
 
 it('a late result between two attempts is stored at once', async () => {
   const clock = createManualClock();

@@ -142,7 +142,7 @@ test('[bound-approval] one call is followed from the agent to the chat, the deci
     'quittance.held': true,
   });
   expect(JSON.stringify(traced.spans().map(({ attributes, events }) => [attributes, events]))).not.toContain(
-    'Ada',
+    'Ada Lovelace',
   );
   // The bank was sent the context of the attempt.
   expect(bank.received[0]?.headers['traceparent']).toBe(`00-${traceId}-${idOf(attempt)}-01`);

@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
-import { deferred, envelope, expectSettledOnce } from '../stage.ts';
+import { deferred, envelope, expectSettledOnce, quiet } from '../stage.ts';
 import type { Play } from './play.ts';
 import { openPlay } from './play.ts';
 
@@ -220,7 +220,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await leaveOpen(remove, args, { onConfirm: never });
     const { runtime, ledger } = await returnWith(remove);
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
-    await new Promise((resolve) => setTimeout(resolve, 20)); // and delays nothing else
+    for (let round = 0; round < 20; round++) await quiet(); // and delays nothing else
     expect(given).toEqual([]);
     expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
     const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;

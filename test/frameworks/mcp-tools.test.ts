@@ -68,7 +68,7 @@ describe('OpenAI Agents, with its own MCP client', () => {
   test('a picture is an artifact, and the model gets it', async () => {
     const { outcome } = await callEverything('get-tiny-image', {});
     expect(outcome).toMatchObject({ type: 'ToolExecutionResult', files: [{ mimeType: 'image/png' }] });
-    expect(JSON.stringify(outcome)).not.toContain('iVBOR');
+    expect(JSON.stringify(outcome)).not.toContain('iVBORw0KGgo');
   });
 
   test('structured content is the output if the server is set up for it', async () => {

@@ -246,7 +246,7 @@ describe('the hidden part of a held input', () => {
       redact: { input: ['pin'] },
       run: (args) => ({ nth: ran.push(args) }),
     }) as AnyTool;
-  const call = envelope('c', 'delete_account', { user: 'bob', password: secret, pin: '0042' });
+  const call = envelope('c', 'delete_account', { user: 'bob', password: secret, pin: 'wyxqthlkmvzu' });
 
   it('is available after a restart, and was never in plain text', async () => {
     await holdAndEnd(call, login([]));
@@ -256,7 +256,7 @@ describe('the hidden part of a held input', () => {
     expect(JSON.stringify(open)).not.toContain(secret);
     await runtime.confirmations.decide(open.confirmationId, yes(open));
     await runtime.turn({ sessionId: 's' }).call(call);
-    expect(ran).toEqual([{ user: 'bob', password: secret, pin: '0042' }]);
+    expect(ran).toEqual([{ user: 'bob', password: secret, pin: 'wyxqthlkmvzu' }]);
   });
 
   it('is never replaced by its mask: without the key the call is void', async () => {
@@ -291,10 +291,10 @@ describe('the hidden part of a held input', () => {
       });
       await asked;
       expect(ran).toEqual([
-        { user: 'robert', password: password === 'a new one' ? password : secret, pin: '0042' },
+        { user: 'robert', password: password === 'a new one' ? password : secret, pin: 'wyxqthlkmvzu' },
       ]);
       const events = JSON.stringify(await runtime.events.list({ sessionId: password }));
-      for (const hidden of [secret, 'a new one', '0042'])
+      for (const hidden of [secret, 'a new one', 'wyxqthlkmvzu'])
         expect(events.replaceAll('"sessionId":"a new one"', '')).not.toContain(hidden);
       await end();
     }
@@ -317,12 +317,12 @@ describe('the hidden part of a held input', () => {
       { user: 'bob', password: 'x [REDACTED]' },
     ])
       expect((await refusal(edit(given))).code).toBe('confirmation.mismatch');
-    await edit({ user: 'bob', password: '[REDACTED]', pin: '9876' });
-    expect(JSON.stringify(await inbox.runtime.events.list({ sessionId: 's' }))).not.toContain('9876');
+    await edit({ user: 'bob', password: '[REDACTED]', pin: 'kmvzuwyxqthl' });
+    expect(JSON.stringify(await inbox.runtime.events.list({ sessionId: 's' }))).not.toContain('kmvzuwyxqthl');
     await inbox.end();
     const ran: unknown[] = [];
     const { runtime } = await start(login(ran));
     await runtime.turn({ sessionId: 's' }).call(call);
-    expect(ran).toEqual([{ user: 'bob', password: secret, pin: '9876' }]);
+    expect(ran).toEqual([{ user: 'bob', password: secret, pin: 'kmvzuwyxqthl' }]);
   });
 });

@@ -6,6 +6,8 @@ export type PgProxy = {
   readonly url: string;
   /** The texts of statements that passed, or the names of those that the server has kept, oldest first. */
   readonly statements: string[];
+  /** How many connections were made so far. */
+  countConnections(): number;
   /** Cuts a connection as soon as the server answers. */
   dropAnswers(): void;
   passAnswers(): void;
@@ -34,6 +36,7 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   const statements: string[] = [];
+  let connections = 0;
   let isDropping = false;
   let isRefusing = false;
   let isStalled = false;
@@ -41,6 +44,7 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
   let replaced: readonly [from: string, to: string] | undefined;
 
   const server = createServer((client) => {
+    connections++;
     if (isRefusing) {
       client.destroy();
       return;
@@ -89,6 +93,7 @@ export async function startProxy(serverUrl: string): Promise<PgProxy> {
   return {
     url: url.href,
     statements,
+    countConnections: () => connections,
     dropAnswers: () => {
       isDropping = true;
     },

@@ -45,7 +45,7 @@ describe('[nothing-lost] a failed write before the body', () => {
     async (boundary, name, failure) => {
       ran.length = 0;
       const failing = failingLedger();
-      const runtime = createRuntime({ ledger: failing.ledger, tools });
+      const runtime = createRuntime({ ledger: failing.ledger, clock: failing.clock, tools });
       Object.assign(failing, failure);
       const turn = runtime.turn({ sessionId: 's' });
       // Twice: only the first failure per boundary is recorded.
@@ -72,7 +72,7 @@ describe('[nothing-lost] a failed write before the body', () => {
   it('of a call in the ledger is on record with the next call', async () => {
     ran.length = 0;
     const failing = failingLedger();
-    const runtime = createRuntime({ ledger: failing.ledger, tools });
+    const runtime = createRuntime({ ledger: failing.ledger, clock: failing.clock, tools });
     const turn = runtime.turn({ sessionId: 's' });
     const made = turn.call(envelope('a', 'drop'));
     const asked = await question(runtime);
@@ -110,7 +110,7 @@ describe('[nothing-lost] a failed write before the body', () => {
 it('[nothing-lost] a decision that cannot be stored does not count and is on record', async () => {
   ran.length = 0;
   const failing = failingLedger();
-  const runtime = createRuntime({ ledger: failing.ledger, tools });
+  const runtime = createRuntime({ ledger: failing.ledger, clock: failing.clock, tools });
   const made = runtime.turn({ sessionId: 's' }).call(envelope('a', 'drop'));
   const asked = await question(runtime);
   failing.failAt = has('confirmation.decided');
@@ -134,7 +134,7 @@ it('[nothing-lost] a decision that cannot be stored does not count and is on rec
 
 it('[nothing-lost] a report that cannot be stored is on record with its content', async () => {
   const failing = failingLedger();
-  const runtime = createRuntime({ ledger: failing.ledger, tools });
+  const runtime = createRuntime({ ledger: failing.ledger, clock: failing.clock, tools });
   void runtime.turn({ sessionId: 's' }).call(envelope('a', 'ship'));
   await quiet();
   const claimed = await runtime.handoffs.claim({ toolName: 'ship' }, { worker: 'w' });
@@ -158,6 +158,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill file could
     const failing = failingLedger();
     const runtime = createRuntime({
       ledger: failing.ledger,
+      clock: failing.clock,
       tools,
       budgets: [{ scope: 'session', toolCalls: 9 }],
     });
@@ -178,6 +179,7 @@ describe('[nothing-lost] an end that neither the ledger nor the spill file could
     const failing = failingLedger();
     const runtime = createRuntime({
       ledger: failing.ledger,
+      clock: failing.clock,
       tools,
       budgets: [{ scope: 'session', toolCalls: 9 }],
     });

@@ -7,16 +7,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool } from 'quittance';
 import type { Entry, Ledger } from 'quittance/store';
-import { createRuntime, defineTool } from 'quittance';
+import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { openLedger } from 'quittance/ledger';
+import { createMemoryLedger, openLedger } from 'quittance/ledger';
+import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { openPlay } from '../durable/play.ts';
+import { failingLedger, has } from '../fail-writes.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
-import { question, yes } from '../people/question.ts';
+import { question, refusal, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
@@ -84,6 +87,42 @@ describe('a rerun of an attempt', () => {
     await expectSettledOnce(first);
   });
 
+  it('[no-silent-rerun] runs no code of the tool in a process that lost the call while it took it over', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const asked: string[] = [];
+    const start = (name: string, ledger: Ledger) =>
+      createRuntime({
+        clock,
+        ledger,
+        tools: [
+          defineTool({
+            name: 'put',
+            mode: 'external',
+            run: never,
+            reconcile: () => {
+              asked.push(name);
+              return { status: 'succeeded', output: name };
+            },
+          }),
+        ],
+      });
+    const owner = file.open();
+    void start('owner', owner.ledger).turn({ sessionId: 's' }).call(envelope('a', 'put'));
+    await quiet();
+    owner.kill();
+    const isTakeover = ({ events }: Entry): boolean => events.some(({ type }) => type === 'tool.taken_over');
+    const slow = delaying(file.open().ledger, isTakeover);
+    const late = start('late', slow.ledger).recover();
+    await quiet();
+    const first = start('first', file.open().ledger);
+    expect(await first.recover()).toMatchObject([{ callId: 'a', how: 'reconciled' }]);
+    slow.goOn();
+    expect(await late).toEqual([]);
+    expect(asked).toEqual(['first']);
+    await expectSettledOnce(first);
+  });
+
   it('[limits-hold] also costs what the lost attempt had reserved', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
@@ -106,7 +145,197 @@ describe('a rerun of an attempt', () => {
   });
 });
 
+describe('a ledger that fails', () => {
+  it.each([
+    ['runs again', { idempotent: true }],
+    ['stays unresolved', {}],
+    ['is told by its tool', { reconcile: () => ({ status: 'succeeded', output: 'sent' }) as const }],
+  ])(
+    '[nothing-lost] does not let a recovery report a call that %s if it could not store the end',
+    async (_, traits) => {
+      const clock = createManualClock();
+      const file = createMortalLedger(clock);
+      const put = (run: () => unknown): AnyTool =>
+        defineTool({ name: 'put', mode: 'external', ...traits, run });
+      const owner = file.open();
+      void createRuntime({ clock, ledger: owner.ledger, tools: [put(never)] })
+        .turn({ sessionId: 's' })
+        .call(envelope('a', 'put'));
+      await quiet();
+      owner.kill();
+      const failing = failingLedger(file.open().ledger, clock);
+      failing.failAt = has('tool.responded');
+      const runtime = createRuntime({ clock, ledger: failing.ledger, tools: [put(() => 'done')] });
+      expect((await refusal(runtime.recover())).code).toBe('ledger.unavailable');
+      const [call] = await runtime.calls.list({ sessionId: 's' });
+      expect(call?.status).toBe('running');
+    },
+  );
+
+  it('[no-silent-rerun] makes no other attempt after a failure that it could not store', async () => {
+    const failing = failingLedger();
+    failing.failAt = ({ events }) => events.some((event) => event.type === 'tool.responded' && !event.final);
+    let ran = 0;
+    const { runtime, turn } = setStage({
+      ledger: failing.ledger,
+      clock: failing.clock,
+      tools: [
+        defineTool({
+          name: 'get_it',
+          mode: 'read',
+          run: () => {
+            ran++;
+            throw new ToolError('tool.network_error', 'no route');
+          },
+        }),
+      ],
+      behaviors: [retry({ initialMs: 0, jitter: 0 })],
+    });
+    expect(await turn.call(envelope('c', 'get_it'))).toMatchObject({
+      type: 'ToolFailure',
+      code: 'tool.network_error',
+    });
+    expect(ran).toBe(1);
+    expect(await eventsOf(runtime, 'tool.started')).toHaveLength(1);
+    await expectSettledOnce(runtime);
+  });
+});
+
+describe('a durable behavior whose cursor another reader took', () => {
+  const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
+  const settleAll = async (): Promise<void> => {
+    for (let round = 0; round < 10; round++) await quiet();
+  };
+  /** A behavior that hears calls, and the functions that another reader needs. */
+  const setScene = (ledger: Ledger, clock: ManualClock) => {
+    const { runtime, turn } = setStage({ ledger, clock, tools: [get] });
+    const heard: string[] = [];
+    const listen = runtime.events.on(
+      { name: 'listen', on: 'tool.responded' },
+      ({ callId }) => void heard.push(callId),
+    );
+    let calls = 0;
+    const call = async (id: string): Promise<void> => {
+      await turn.call(envelope(id, 'get_it', { n: calls++ }));
+      await settleAll();
+    };
+    const takeAway = async (): Promise<void> => {
+      await settleAll();
+      const instead = (await ledger.cursors.read('listen'))?.holder;
+      await ledger.cursors.take({ name: 'listen', holder: 'other', instead, startAfter: 0 });
+    };
+    return { runtime, heard, listen, call, takeAway };
+  };
+
+  it('stops with its next event, even if its handler emits nothing', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const { runtime, heard, listen, call, takeAway } = setScene(ledger, clock);
+    await call('a');
+    await listen.caughtUp();
+    await takeAway();
+    const stored = await ledger.cursors.read('listen');
+    for (const id of ['b', 'c', 'd', 'e']) await call(id);
+    // It learned of the loss when it stored that it had heard the second one.
+    expect(heard).toEqual(['a', 'b']);
+    expect(await ledger.cursors.read('listen')).toEqual(stored);
+    await runtime.close();
+  });
+
+  it('continues once the other reader lets go, although no event follows', async () => {
+    const clock = createManualClock();
+    const ledger = createMemoryLedger({ clock });
+    const { runtime, heard, listen, call, takeAway } = setScene(ledger, clock);
+    await call('a');
+    await listen.caughtUp();
+    await takeAway();
+    await call('b');
+    await ledger.cursors.release('listen', 'other');
+    clock.advance(1_000);
+    await settleAll();
+    // The other reader stored nothing, so the event comes again.
+    expect(heard).toEqual(['a', 'b', 'b']);
+    await runtime.close();
+  });
+
+  it('hears nothing more if it only wanted to record what it was about to deliver', async () => {
+    const clock = createManualClock();
+    const inner = createMemoryLedger({ clock });
+    await inner.cursors.take({ name: 'listen', holder: 'dead', startAfter: 0 });
+    // The first reader has died, so the second one records each event before it delivers it.
+    let isFirstGone = true;
+    const ledger = alterLedger(inner, { owners: { statusOf: () => (isFirstGone ? 'gone' : 'alive') } });
+    const { runtime, heard, call, takeAway } = setScene(ledger, clock);
+    await settleAll();
+    isFirstGone = false;
+    await takeAway();
+    for (const id of ['a', 'b']) await call(id);
+    expect(heard).toEqual([]);
+    await runtime.close();
+  });
+});
+
 describe('an approval', () => {
+  it('[no-silent-rerun] of a repeat is asked for every doubtful call that it may repeat: the one in its session, and the one with its key', async () => {
+    const ran: string[] = [];
+    const { runtime } = setStage({
+      tools: [
+        defineTool({
+          name: 'order',
+          mode: 'external',
+          idempotencyKey: () => 'k',
+          idempotencyScope: 'ledger',
+          run: (_, { callId }) => {
+            ran.push(callId);
+            throw new Error('The connection broke.');
+          },
+        }),
+      ],
+    });
+    const call = (sessionId: string, id: string) => runtime.turn({ sessionId }).call(envelope(id, 'order'));
+    expect(await call('one', 'first')).toMatchObject({ type: 'ToolFailure' });
+    const second = call('two', 'second');
+    const open = await question(runtime, 'second');
+    await runtime.confirmations.decide(open.confirmationId, yes(open));
+    expect(await second).toMatchObject({ type: 'ToolFailure' });
+    // Its own session knows of the first call, and the key is that of the second.
+    void call('one', 'third');
+    const { asks } = await question(runtime, 'third');
+    expect(asks.map(({ description }) => description)).toEqual([
+      'Call first did the same, and it is unknown whether it took effect.',
+      'Call second has the same idempotency key, and it is unknown whether it took effect.',
+    ]);
+    expect(ran).toEqual(['first', 'second']);
+  });
+
+  it('[secrets-stay-out] of other arguments without hidden values removes the sealed ones', async () => {
+    const ran: unknown[] = [];
+    const { ledger, runtime, turn } = setStage({
+      tools: [
+        defineTool({
+          name: 'delete_it',
+          input: z.object({ note: z.string(), token: z.string().optional() }),
+          redact: { input: ['token'] },
+          run: (args) => ran.push(args),
+        }),
+      ],
+    });
+    const told = turn.call(envelope('c', 'delete_it', { note: 'a', token: 'zylthorpwumq' }));
+    const open = await question(runtime);
+    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
+    const edit = {
+      decision: 'edit',
+      arguments: { note: 'b' },
+      by: 'ada',
+      inputDigest: open.inputDigest,
+    } as const;
+    await runtime.confirmations.decide(open.confirmationId, edit);
+    // Before anything else is stored for the call.
+    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    expect(await told).toMatchObject({ type: 'ToolExecutionResult' });
+    expect(ran).toEqual([{ note: 'b' }]);
+  });
+
   it('[bound-approval] that was not used in time is listed as expired, and not as approved', async () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
@@ -290,6 +519,42 @@ describe('a key from the tool', () => {
       expect(ran).toEqual(['b']);
     },
   );
+
+  it('[no-silent-rerun] stays with its call once that is resolved as succeeded', async () => {
+    const clock = createManualClock();
+    const file = createMortalLedger(clock);
+    const ran: string[] = [];
+    const order = (run: (callId: string) => unknown): AnyTool =>
+      defineTool({
+        name: 'order',
+        mode: 'external',
+        rerun: 'deny',
+        idempotencyKey: () => 'k',
+        idempotencyScope: 'ledger',
+        run: (_, { callId }) => run(callId),
+      });
+    const owner = file.open();
+    void createRuntime({ clock, ledger: owner.ledger, tools: [order(never)] })
+      .turn({ sessionId: 's' })
+      .call(envelope('a', 'order'));
+    await quiet();
+    owner.kill();
+    const runtime = createRuntime({
+      clock,
+      ledger: file.open().ledger,
+      tools: [order((callId) => ran.push(callId))],
+    });
+    await runtime.recover();
+    await runtime.calls.reconcile(
+      { sessionId: 's', callId: 'a' },
+      { resolution: 'succeeded', by: 'Ada', result: 'sent' },
+    );
+    expect(await runtime.turn({ sessionId: 'other' }).call(envelope('b', 'order'))).toMatchObject({
+      type: 'ToolDenied',
+      code: 'call.twin',
+    });
+    expect(ran).toEqual([]);
+  });
 
   it('[no-silent-rerun] is free for other arguments too once its call is resolved as safe to retry', async () => {
     const clock = createManualClock();

@@ -140,16 +140,16 @@ describe('[told-equals-kept] later events never change stored content', () => {
     const asked = [turn.call(call), turn.call({ ...call, id: 'd', name: 'get_it' }, own)];
     args.list[0] = { a: 2 };
     call.name = 'get_it';
-    principal.claims.roles.push('admin');
+    principal.claims.roles.push('jwyxqthlkmvz');
     attrs.trace.id = 't2';
-    provenance.model = 'other';
+    provenance.model = 'wyxqthlkmvzj';
     own.principal.claims.a.push(2);
     own.attrs.own.b = 2;
-    own.provenance.model = 'changed';
+    own.provenance.model = 'zjwyxqthlkmv';
     await Promise.all(asked);
     seen.push(...(await runtime.events.list({ sessionId: 's' })));
     const text = JSON.stringify(seen);
-    for (const changed of ['"a":2', 'admin', '"t2"', 'other', '[1,2]', '"b":2', 'changed'])
+    for (const changed of ['"a":2', 'jwyxqthlkmvz', '"t2"', 'wyxqthlkmvzj', '[1,2]', '"b":2', 'zjwyxqthlkmv'])
       expect(text).not.toContain(changed);
     for (const kept of ['"a":1', '"user"', '"t1"', '"own"', '"b":1']) expect(text).toContain(kept);
   });

@@ -30,7 +30,11 @@ const asked = (runtime: Pick<Runtime, 'confirmations'>) =>
 
 async function approve(runtime: Pick<Runtime, 'confirmations'>): Promise<void> {
   const { confirmationId, inputDigest } = await asked(runtime);
-  await runtime.confirmations.decide(confirmationId, { decision: 'approve', by: 'ada', inputDigest });
+  await runtime.confirmations.decide(confirmationId, {
+    decision: 'approve',
+    by: 'jwyxqthlkmvz',
+    inputDigest,
+  });
 }
 
 const add = defineTool({
@@ -201,7 +205,7 @@ test('a held call has the hold as a child, and an approval ends it', async () =>
   expect(rulings(call)).toEqual([
     ['quittance.gate.asked', { 'quittance.decider.type': 'gate', 'quittance.decider.name': 'mode' }],
   ]);
-  expect(JSON.stringify(traced.spans().map(plain))).not.toContain('ada');
+  expect(JSON.stringify(traced.spans().map(plain))).not.toContain('jwyxqthlkmvz');
 });
 
 test('a call resumed in another process is in the same trace, linked to its first span', async () => {

@@ -249,7 +249,7 @@ export class BehaviorReader {
     } else if (heard) this.#cursor?.note(entry.position);
     this.#isDelivering = false;
     this.#reach(entry.position);
-    return this.#cursor?.isLost !== true;
+    return true;
   }
 
   /** Usually empty: the event has another type, or does not match. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
 import type { Database, SqlValue } from './database.ts';
@@ -132,6 +133,16 @@ describe('a commit', () => {
     expect(ledger.journal.readCall('a', 'a')).toBeUndefined();
     expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
     expect(ledger.entries.read({ limit: 10 })).toHaveLength(1);
+  });
+
+  test('that the disk refused stays refused if the disk refuses the one that overwrites it as well', async () => {
+    const { ledger, fault, commits } = await openDisturbed();
+    const refuse = (code: string): Error => new BetterSqlite3.SqliteError('disk I/O error', code);
+    const first = refuse('SQLITE_IOERR_FSYNC');
+    fault.before = failing(first, refuse('SQLITE_IOERR_WRITE'));
+    await expect(ledger.journal.append(whole('a'))).rejects.toBe(first);
+    expect(commits()).toBe(0);
+    expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
   });
 });
 

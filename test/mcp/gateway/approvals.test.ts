@@ -366,6 +366,33 @@ describe('the state of a question', () => {
   });
 });
 
+describe('a text that names a call to its client', () => {
+  it('expires after a day, whether it is the state of a question or the id of a task', async () => {
+    let passedMs = 0;
+    const ledger = createMemoryLedger({ clock: { ...systemClock, now: () => Date.now() + passedMs } });
+    const { connect, url, effects } = await start({ ledger });
+    const client = await connect('modern', { capabilities: elicits, inputRequired: { autoFulfill: false } });
+    const ask = async (params: object): Promise<{ requestState?: string }> =>
+      (await client.callTool({ name: 'zorp', arguments: { n: 1 }, ...params } as never, {
+        allowInputRequired: true,
+      })) as never;
+    const { requestState } = await ask({});
+    const post = createPost(url, { extensions: { 'io.modelcontextprotocol/tasks': {} } });
+    const { result } = (await post('tools/call', { name: 'zorp', arguments: { n: 2 } })) as {
+      result: { taskId: string };
+    };
+    const { taskId } = result;
+    passedMs = 24 * 3_600_000 - 60_000;
+    expect(await post('tasks/get', { taskId })).toMatchObject({ result: { taskId } });
+    passedMs = 24 * 3_600_000;
+    await expect(ask({ requestState, inputResponses: { approval: { action: 'accept' } } })).rejects.toThrow(
+      'Invalid or expired requestState',
+    );
+    expect(await post('tasks/get', { taskId })).toMatchObject({ error: { message: 'Unknown task' } });
+    expect(effects).toEqual([]);
+  });
+});
+
 describe('[bound-approval] nothing in the stream approves', () => {
   const yes = { action: 'accept', content: { decision: 'approve', approved: true } };
 

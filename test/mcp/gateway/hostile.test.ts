@@ -76,7 +76,7 @@ describe.each(['legacy', 'modern'] as const)('a server that breaks the protocol,
   it('cannot make a client wait with an answer that JSON-RPC does not allow', async () => {
     const client = await started.connect(era);
     const call = (name: string): ReturnType<typeof client.callTool> =>
-      client.callTool({ name: `hostile__${name}`, arguments: {} }, { timeout: 10_000 });
+      client.callTool({ name: `hostile__${name}`, arguments: {} }, { timeout: 240_000 });
     expect(textOf(await call('get_unreadable_result'))).toContain('not a tool result');
     await expect(call('get_unreadable_error')).rejects.toThrow('out of paper');
     expect(textOf(await call('get_text_id'))).toBe('under a text');

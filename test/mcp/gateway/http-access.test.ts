@@ -1,12 +1,23 @@
 import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
 import { TokenFile } from '../../../src/http/token-file.ts';
 import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { eventually } from '../../eventually.ts';
 import { startEffects } from './start-server.ts';
 
-type Started = { readonly url: string; readonly effects: readonly string[]; readonly tokens: TokenFile };
+type Started = {
+  readonly url: string;
+  readonly effects: readonly string[];
+  readonly tokens: TokenFile;
+  /** Approves the one held call. */
+  readonly approve: () => Promise<void>;
+};
+
+const textOf = (result: { content?: unknown }): string =>
+  (result.content as { text?: string }[]).map(({ text = '' }) => text).join('');
 
 async function start({ observe = true, asks = false } = {}): Promise<Started> {
   const { entry, effects } = await startEffects(asks ? { era: 'legacy', asks } : {});
@@ -17,7 +28,13 @@ async function start({ observe = true, asks = false } = {}): Promise<Started> {
   await gateway.start();
   const http = await gateway.listen({ port: 0, access: { type: 'tokens', tokens } });
   onTestFinished(() => http.close());
-  return { url: http.url, effects, tokens };
+  const approve = async (): Promise<void> => {
+    const { confirmations } = createPeopleRuntime(ledger);
+    const [open] = (await confirmations.list({ status: 'pending' })).rows;
+    const { confirmationId = '', inputDigest = '' } = open ?? {};
+    await confirmations.decide(confirmationId, { decision: 'approve', by: 'Grace', inputDigest });
+  };
+  return { url: http.url, effects, tokens, approve };
 }
 
 const initialize = {
@@ -180,6 +197,22 @@ describe('the HTTP endpoint', () => {
       );
     }
     expect(effects).toEqual([]);
+  });
+
+  it('[secrets-stay-out] tells a caller of no held call of another caller, and gives no result of it', async () => {
+    const { url, tokens, approve } = await start({ observe: false });
+    const open = (name: string): Promise<Client> =>
+      connect(url, tokens.create({ name, role: 'operator' }).token, 'auto');
+    const [owner, other] = [await open('one'), await open('two')];
+    const held = await owner.callTool({ name: 'zorp', arguments: { n: 1 } });
+    const { call_id } = JSON.parse(textOf(held)) as { call_id: string };
+    const look = async (client: Client): Promise<string> =>
+      textOf(await client.callTool({ name: 'check_call', arguments: { call_id } }));
+    expect(await look(owner)).toContain('pending');
+    expect(await look(other)).toContain('There is no call with this call_id.');
+    await approve();
+    await eventually(async () => expect(await look(owner)).toBe('zorped 1'));
+    expect(await look(other)).toContain('There is no call with this call_id.');
   });
 
   it('refuses bodies that are too long, too deep or not JSON', async () => {

@@ -32,7 +32,7 @@ const requested: ToolRequested = {
   displayName: 'lookup',
   mode: 'read',
   modeOrigin: 'declared',
-  requestedInput: { name: 'Ada' },
+  requestedInput: { name: 'jwyxqthlkmvz' },
   hidden: [],
   requestDigest: 'sha256:1',
   principal: { userId: 'u_ada' },
@@ -220,7 +220,7 @@ describe('the chained text', () => {
 
 describe('erased bodies', () => {
   test('leave texts that say so and payloads that are null', () => {
-    const { text } = writeEntry(entryOf(requested, responded({ name: 'Ada' })), 'owner', random);
+    const { text } = writeEntry(entryOf(requested, responded({ name: 'jwyxqthlkmvz' })), 'owner', random);
     const { events, erased } = readEntry({ text, bodies: undefined });
     expect(erased).toBe(true);
     expect(events).toStrictEqual([
@@ -344,7 +344,7 @@ describe('an event that a behavior emitted', () => {
     at: 5,
     cause: 'e2',
     by: 'watch',
-    data: { name: 'Ada' },
+    data: { name: 'jwyxqthlkmvz' },
   };
   const parts = (type: string, more: JsonObject, body: JsonValue): ReadEvent | undefined => {
     const event = { id: 'a', type, turn: 't', at: 1, ...more };
@@ -359,8 +359,8 @@ describe('an event that a behavior emitted', () => {
     expect(JSON.parse(written.text)).toMatchObject({
       events: [{ id: 'e9', type: 'order.flagged', turn: 't', at: 5, cause: 'e2', by: 'watch' }],
     });
-    expect(written.text).not.toContain('Ada');
-    expect(written.bodies).toBe('[{"data":{"name":"Ada"}}]');
+    expect(written.text).not.toContain('jwyxqthlkmvz');
+    expect(written.bodies).toBe('[{"data":{"name":"jwyxqthlkmvz"}}]');
     const [read] = readEntry(written).events;
     expect(read).toStrictEqual(flagged);
     expect([isEmittedEvent(read as object), isKnownEvent(read as ReadEvent)]).toEqual([true, false]);
@@ -391,7 +391,7 @@ describe('an event that a behavior emitted', () => {
 test('an entry without a depth was caused by no behavior, and no depth is written', () => {
   for (const depth of [undefined, 0]) {
     const written = writeEntry({ ...entryOf(requested), depth }, 'owner', random);
-    expect(written.text).not.toContain('depth');
+    expect(written.text).not.toContain('"depth"');
     expect(readEntry(written).depth).toBe(0);
   }
 });
