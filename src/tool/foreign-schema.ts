@@ -8,7 +8,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { compileJsonSchema, findUnclear, judgeJsonSchema } from './json-schema.ts';
 import { ownValue } from './own-value.ts';
-import { UnclearKeyword, walkSchema } from './refuse-unclear-schema.ts';
+import { isKnownKeyword, UnclearKeyword, walkSchema } from './refuse-unclear-schema.ts';
 
 export type ForeignSchema = {
   readonly schema: JsonObject;
@@ -23,16 +23,16 @@ export type ForeignSchema = {
  */
 export const schemaBounds = {
   characters: 50_000,
-  values: 2_500,
-  schemas: 250,
-  branches: 100,
+  values: 700,
+  schemas: 120,
+  branches: 50,
   depth: 32,
   expansion: 2_000,
 } as const;
 
 /** More problems than this are not worth the time. */
 const mostProblems = 10;
-const slowKeywords = ['pattern', 'patternProperties', 'uniqueItems', '$ref', '$recursiveRef'];
+const slowKeywords = ['pattern', 'format', 'patternProperties', 'uniqueItems', '$ref', '$recursiveRef'];
 /** A check with more branches may visit many for each value. */
 const quickBranches = 20;
 
@@ -41,6 +41,7 @@ export function readForeignSchema(given: JsonObject): ForeignSchema {
   const measured = measure(given);
   const schema = isWithin(measured) ? structuredClone(given) : toFlat(given);
   for (const { node } of walkSchema(schema, '#')) dropUnusablePatterns(node);
+  dropStrange(schema);
   dropUnclear(schema);
   compileJsonSchema(schema);
   const nodes = [...walkSchema(schema, '#')];
@@ -52,6 +53,16 @@ export function readForeignSchema(given: JsonObject): ForeignSchema {
       branches > quickBranches ||
       nodes.some(({ node }) => slowKeywords.some((key) => Object.hasOwn(node, key))),
   };
+}
+
+/** Each unknown keyword is compared with all that exist. */
+const mostStrange = 100;
+
+function dropStrange(schema: JsonObject): void {
+  let strange = 0;
+  for (const { node } of walkSchema(schema, '#'))
+    for (const key of Object.keys(node))
+      if (!isKnownKeyword(key) && (strange += 1) > mostStrange) remove(node, key);
 }
 
 function dropUnclear(schema: JsonObject): void {

@@ -86,6 +86,8 @@ const options: Options = {
   allErrors: true,
   ownProperties: true,
   validateSchema: false,
+  // Else many references to one large schema each compile it again.
+  inlineRefs: false,
   logger: false,
   // Optimized code is not faster for arguments of a tool, and takes five times as long to compile.
   code: { regExp, optimize: false },

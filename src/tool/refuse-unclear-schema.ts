@@ -104,8 +104,11 @@ export function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   }
 }
 
+export const isKnownKeyword = (key: string): boolean =>
+  judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key);
+
 function findMisspelt(node: JsonObject, key: string, at: string): UnclearKeyword | undefined {
-  if (judging.has(key) || harmless.has(key) || /^(?:x-|\$comment|~)/.test(key)) return undefined;
+  if (isKnownKeyword(key)) return undefined;
   // No misspelt keyword is that long.
   if (key.length > 40) return undefined;
   const plain = key.replaceAll(/[_-]/g, '');

@@ -51,6 +51,13 @@ const served: ReadonlySet<string> = new Set([
   'completion/complete',
 ]);
 const taskMethods = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
+/** Other requests of modern clients, which the SDK answers itself. */
+const ofTheSdk: ReadonlySet<string> = new Set([
+  ...taskMethods,
+  'server/discover',
+  'subscriptions/listen',
+  'ping',
+]);
 
 /** The SDK checks `Mcp-Param-*` headers against the schemas of this class. */
 class GatewayServer extends McpServer {
@@ -120,8 +127,10 @@ export class Face {
     for (const method of [...served, 'logging/setLevel']) server.removeRequestHandler(method);
     const handle = (asked: RelayedRequest, context: ServerContext): Promise<Fields> =>
       this.#handle(asked, context);
-    if (request === undefined || served.has(request.headers.get('mcp-method') ?? ''))
+    const named = request?.headers.get('mcp-method') ?? '';
+    if (request === undefined || served.has(named))
       server.fallbackRequestHandler = (asked, context) => handle(toRelayed(asked), context);
+    else if (named !== '' && !ofTheSdk.has(named)) this.#logRefused({ method: named });
     if (era === 'modern')
       for (const method of taskMethods)
         server.setRequestHandler(method, { params: anyResult, result: anyResult }, (params, context) =>

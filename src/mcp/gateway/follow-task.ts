@@ -12,28 +12,57 @@ import { toFields, rpcCodes, textOf } from './relayed-request.ts';
 
 const [leastPollMs, mostPollMs] = [50, 10_000];
 /** A server that never stops to ask would ask without end. */
-const mostRounds = 10;
+const mostQuestions = 50;
 
 export type FollowedTask = {
   /** What the server answered to the call. */
   readonly task: Fields;
   readonly send: SendToServer;
   readonly exchange: Exchange;
-  /** Puts questions of the server to the client. Undefined: the client is gone. */
-  readonly ask: ((requests: Fields) => Promise<Fields>) | undefined;
+  /** Puts questions of the server to the client, until the signal. Undefined: the client is gone. */
+  readonly ask: ((requests: Fields, signal: AbortSignal) => Promise<Fields>) | undefined;
 };
 
-/** Follows a task of a modern server to its end. A call that is cancelled cancels the task too. */
+/**
+ * Follows a task of a modern server to its end. A call that is cancelled cancels the task too. The gateway goes on to
+ * look at the task while the client is asked: the server may ask more, or end the task.
+ */
 export async function followTask({ task, send, exchange, ask }: FollowedTask): Promise<Fields> {
   const taskId = readTaskId(task);
-  const plain = { ...exchange, headers: undefined };
+  const ending = new AbortController();
+  const signal =
+    exchange.signal === undefined ? ending.signal : AbortSignal.any([exchange.signal, ending.signal]);
+  const plain = { ...exchange, headers: undefined, signal };
+  /** By key. The server may show a question for a while after it got the answer. */
+  const asked = new Set<string>();
+  let questions = 0;
+  const put = async (key: string, request: unknown): Promise<void> => {
+    try {
+      if (ask === undefined) throw new ClientGone('The server asks, and the client is gone.');
+      let answer: unknown;
+      // A client may come back with answers to other questions only.
+      while (answer === undefined) answer = (await ask({ [key]: request }, signal))[key];
+      if (signal.aborted) return;
+      await send({ method: 'tasks/update', params: { taskId, inputResponses: { [key]: answer } } }, plain);
+    } catch (error) {
+      ending.abort(error);
+    }
+  };
+  const putNew = (requests: Fields): void => {
+    for (const key of asked) if (!Object.hasOwn(requests, key)) asked.delete(key);
+    for (const [key, request] of Object.entries(requests)) {
+      if (asked.has(key)) continue;
+      if ((questions += 1) > mostQuestions)
+        throw new Error(`The server still asked for input after ${mostQuestions} questions.`);
+      asked.add(key);
+      void put(key, request);
+    }
+  };
   try {
     let seen = task;
-    for (let round = 1; ;) {
+    for (;;) {
       const pollMs = Number(seen['pollIntervalMs']) || 1_000;
-      await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, {
-        signal: exchange.signal,
-      });
+      await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, { signal });
       seen = await send({ method: 'tasks/get', params: { taskId } }, plain);
       switch (seen['status']) {
         case 'completed':
@@ -42,23 +71,18 @@ export async function followTask({ task, send, exchange, ask }: FollowedTask): P
           throw toTaskError(seen['error']);
         case 'cancelled':
           throw new Error('The task was cancelled. It may have taken effect.');
-        case 'input_required': {
-          const requests = toFields(seen['inputRequests']);
-          if (Object.keys(requests).length === 0) break;
-          if (ask === undefined) throw new ClientGone('The server asks, and the client is gone.');
-          if (round > mostRounds)
-            throw new Error(`The server still asked for input after ${mostRounds} rounds.`);
-          round += 1;
-          const inputResponses = await untilAborted(ask(requests), exchange.signal);
-          await send({ method: 'tasks/update', params: { taskId, inputResponses } }, plain);
+        case 'input_required':
+          putNew(toFields(seen['inputRequests']));
           break;
-        }
         default:
+          putNew({});
       }
     }
   } catch (error) {
     await cancelTask(taskId, send, exchange);
-    throw error;
+    throw ending.signal.aborted ? ending.signal.reason : error;
+  } finally {
+    ending.abort(new Error('The task has ended.'));
   }
 }
 
@@ -92,20 +116,4 @@ async function cancelTask(taskId: string, send: SendToServer, exchange: Exchange
   if (exchange.signal?.aborted !== true) return;
   const plain = { ...exchange, headers: undefined, signal: undefined };
   await send({ method: 'tasks/cancel', params: { taskId } }, plain).catch(() => undefined);
-}
-
-async function untilAborted<Result>(
-  waiting: Promise<Result>,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
-  if (signal === undefined) return waiting;
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([waiting, promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -3,6 +3,7 @@ import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Ids } from '../../base/ids.ts';
 import { createIds } from '../../base/ids.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
+import { safeText } from '../../base/safe-text.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
@@ -37,6 +38,7 @@ import { ServerNames } from './server-names.ts';
 import { ToolLists } from './tool-lists.ts';
 import { Upstream } from './upstream.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
+import { quoteName } from './wire.ts';
 
 export type GatewayOptions = {
   readonly config: GatewayConfig;
@@ -349,7 +351,13 @@ export class Gateway {
       this.#tellAll({ method: 'notifications/tools/list_changed' });
     }
     const tool = this.catalog.get(name);
-    if (upstream === undefined || tool === undefined || !this.#mayUse(client.caller, tool))
+    const mayUse = tool !== undefined && this.#mayUse(client.caller, tool);
+    if (tool !== undefined && !mayUse)
+      this.log(
+        'client',
+        `${safeText(client.caller.id)} called the tool ${quoteName(name)}, which this caller may not use. The call was refused.`,
+      );
+    if (upstream === undefined || !mayUse)
       throw new ProtocolError(rpcCodes.invalidParams, `Unknown tool: ${name}`);
     return this.#calls.call(tool, params, client, sendTo(upstream));
   }

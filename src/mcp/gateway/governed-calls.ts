@@ -285,7 +285,8 @@ export class GovernedCalls {
           params = await toNextRound({ round, params: first, result, signal: context.signal, ask });
         } else if (result['resultType'] === 'task') {
           if (call !== undefined) this.#options.tellTask(call);
-          const ask = call && ((requests: Fields): Promise<Fields> => call.askAll(requests));
+          const ask =
+            call && ((requests: Fields, until: AbortSignal): Promise<Fields> => call.askAll(requests, until));
           return followTask({ task: result, send, exchange, ask });
         } else if (isFields(result['task'])) return awaitLegacyTask(result['task'], send, exchange);
         else return result;

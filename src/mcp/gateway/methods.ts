@@ -59,8 +59,6 @@ const serverRequests: ReadonlyMap<string, string> = new Map([
   ['roots/list', 'roots'],
 ]);
 
-export const isQuestion = (method: string): boolean => serverRequests.has(method);
-
 /** May a server put this question to a client with these capabilities? */
 export function mayAsk(method: string, capabilities: Fields): boolean {
   const needed = serverRequests.get(method);

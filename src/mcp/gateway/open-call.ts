@@ -162,14 +162,14 @@ export class OpenCall {
     this.#wakeAll();
   }
 
-  /** Puts questions to the client. Returns its answers by the same keys. */
-  async askAll(requests: Fields): Promise<Fields> {
+  /** Puts questions to the client. Returns its answers by the same keys. They are withdrawn at the signal. */
+  async askAll(requests: Fields, signal?: AbortSignal): Promise<Fields> {
     if (this.#first.era === 'legacy') return askEach(requests, (request) => this.#askNow(request));
     return new Promise((resolve, reject) => {
       // The client of a task may answer one question after the other.
       const open: Record<string, unknown> = { ...requests };
       const answers: Record<string, unknown> = {};
-      this.#rounds.add({
+      const round: Round = {
         requests: open,
         answer: (responses) => {
           if (this.#task === undefined) {
@@ -186,10 +186,21 @@ export class OpenCall {
           return isDone;
         },
         giveUp: reject,
-      });
-      if (this.#task !== undefined) this.#startPatience();
-      this.#wakeAll();
+      };
+      const withdraw = (): void => {
+        this.#rounds.delete(round);
+        reject(signal?.reason);
+      };
+      signal?.addEventListener('abort', withdraw, { once: true });
+      this.#add(round);
     });
+  }
+
+  #add(round: Round): void {
+    this.#rounds.add(round);
+    // The client of a task waits for nothing, so the time runs from the question.
+    if (this.#task !== undefined) this.#startPatience();
+    this.#wakeAll();
   }
 
   /** Puts the question of a legacy server to the client. */
@@ -198,7 +209,7 @@ export class OpenCall {
     this.#questions += 1;
     const key = `question-${this.#questions}`;
     return new Promise((resolve, reject) => {
-      this.#rounds.add({
+      this.#add({
         requests: { [key]: { method: request.method, params: request.params ?? {} } },
         answer: (responses) => {
           const answer = responses[key];
@@ -208,7 +219,6 @@ export class OpenCall {
         },
         giveUp: reject,
       });
-      this.#wakeAll();
     });
   }
 

@@ -3,6 +3,7 @@
  * the server in the configuration, so that it cannot look like a question of the gateway or of another server.
  */
 import { safeLines, safeText } from '../../base/safe-text.ts';
+import { isOurs } from '../tools/read-call-tool-result.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { isFields, textOf, toFields } from './relayed-request.ts';
 
@@ -98,12 +99,5 @@ export function toClientResultOf(result: Fields, speaker: Speaker): Fields {
 
 /** Metadata of a server without what only the gateway says: who answered, and what became of a call. */
 export function withoutOwnKeys(meta: unknown): Fields {
-  return Object.fromEntries(
-    Object.entries(toFields(meta)).filter(
-      ([key]) =>
-        !key.startsWith('quittance/') &&
-        key !== 'io.modelcontextprotocol/serverInfo' &&
-        key !== 'io.modelcontextprotocol/related-task',
-    ),
-  );
+  return Object.fromEntries(Object.entries(toFields(meta)).filter(([key]) => !isOurs(key)));
 }

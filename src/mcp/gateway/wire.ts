@@ -10,7 +10,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { safeText } from '../../base/safe-text.ts';
-import { isQuestion, isServerNotice } from './methods.ts';
+import { isServerNotice } from './methods.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, isFields, rpcCodes } from './relayed-request.ts';
 import type { Speaker } from './server-words.ts';
@@ -221,8 +221,7 @@ export class Wire {
 
   async #answer(id: number | string, request: RelayedRequest): Promise<void> {
     const { hooks, speaker } = this.#options;
-    const asked = async (): Promise<Fields> =>
-      hooks.onRequest(isQuestion(request.method) ? toClientQuestion(request, speaker) : request);
+    const asked = async (): Promise<Fields> => hooks.onRequest(toClientQuestion(request, speaker));
     const answer = await asked().then(
       (result): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: { ...result } }),
       (error: unknown): JSONRPCMessage => ({ jsonrpc: '2.0', id, error: toRpcError(error) }),

@@ -69,7 +69,8 @@ function metaOf(meta: JsonValue | undefined): { readonly _meta?: JsonObject } {
   return theirs.length === 0 && Object.keys(meta).length > 0 ? {} : { _meta: Object.fromEntries(theirs) };
 }
 
-const isOurs = (key: string): boolean =>
+/** Keys of `_meta` that only this program writes: who answered, and what became of a call. */
+export const isOurs = (key: string): boolean =>
   key.startsWith('quittance/') ||
   key === 'io.modelcontextprotocol/serverInfo' ||
   key === 'io.modelcontextprotocol/related-task';

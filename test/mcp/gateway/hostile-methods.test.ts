@@ -60,7 +60,18 @@ async function start(era: 'legacy' | 'modern'): Promise<void> {
             ],
           }
         : { content: [], messages: [], contents: [], completion: { values: [] } },
-    { era },
+    {
+      era,
+      facts: {
+        capabilities: {
+          tools: {},
+          prompts: {},
+          resources: { subscribe: true },
+          logging: {},
+          completions: {},
+        },
+      },
+    },
   );
   logged = [];
   started = await startGateway([server.entry], { observe: true, log: (_, line) => logged.push(line) });
@@ -83,7 +94,8 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
     for (const method of unknown.filter((each) => /^[ -~]+$/.test(each)))
       expect(await postModern(started.url, method)).toHaveProperty('error');
     expect(reached()).toEqual(before);
-    expect(logged.join('\n')).toContain('ada sent "admin/wipe"');
+    // Once over the session, and once over HTTP, where the answer is a status.
+    expect(logged.filter((line) => line.includes('ada sent "admin/wipe"'))).toHaveLength(2);
   });
 
   it('cannot send a call as a notice, or any other notice that is not about roots', async () => {
@@ -98,6 +110,7 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
       .slice(before.length)
       .filter((method) => method !== 'tools/list');
     expect(after.filter((method) => method !== 'notifications/roots/list_changed')).toEqual(['prompts/get']);
+    expect(logged.join('\n')).toContain('ada sent "notifications/admin/wipe"');
   });
 
   it('cannot hide a request in a batch', async () => {
@@ -127,10 +140,13 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
       expect(await postModern(url, method, params)).toHaveProperty('error');
     }
     await client.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
-    await postModern(url, 'subscriptions/listen', {
-      notifications: { resourceSubscriptions: ['test://a'] },
-    }).catch(() => undefined);
+    for (const uri of ['test://a', 'test://b']) await postListening(url, uri);
     expect(reached()).toEqual(before);
+    const seenBy = async (at: string): Promise<string> =>
+      JSON.stringify((await postModern(at, 'server/discover')).result?.['capabilities']);
+    if (era === 'modern') expect(await seenBy(started.url)).toMatch(/logging.*subscribe|subscribe.*logging/);
+    expect(await seenBy(url)).not.toMatch(/logging|subscribe/);
+    expect(logged.join('\n')).toContain('viewer called the tool "create_note"');
     for (const [method, params] of [
       ['tools/list', {}],
       ['prompts/list', {}],
@@ -200,6 +216,37 @@ describe('a server', () => {
     }
   });
 });
+
+/** Listens for changes of a resource. The stream stays open until the gateway has acknowledged it. */
+async function postListening(url: string, uri: string): Promise<void> {
+  const leaving = new AbortController();
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'subscriptions/listen',
+      params: {
+        notifications: { resourceSubscriptions: [uri] },
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    }),
+    signal: leaving.signal,
+  });
+  expect(response.status).toBe(200);
+  await response.body?.getReader().read();
+  leaving.abort();
+}
 
 /** The whole stream of an answer, as text. */
 async function fetchSession(url: string): Promise<(method: string, params: object) => Promise<string>> {

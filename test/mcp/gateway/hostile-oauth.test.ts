@@ -118,6 +118,38 @@ describe('a server that refuses requests', () => {
   });
 });
 
+it('a page to sign in that is not safe is not shown to a person', async () => {
+  const server = await startProgram((path) => {
+    if (path.startsWith('/.well-known/oauth-protected-resource'))
+      return { body: { resource: `${server.origin}/mcp`, authorization_servers: [server.origin] } };
+    if (path.startsWith('/.well-known/'))
+      return {
+        body: {
+          issuer: server.origin,
+          authorization_endpoint: 'http://login.example.com/authorize',
+          token_endpoint: `${server.origin}/token`,
+          registration_endpoint: `${server.origin}/register`,
+          response_types_supported: ['code'],
+          code_challenge_methods_supported: ['S256'],
+        },
+      };
+    if (path === '/register')
+      return { status: 201, body: { client_id: 'x', redirect_uris: ['http://127.0.0.1/callback'] } };
+    return { status: 401 };
+  });
+  const shown: string[] = [];
+  const signIn = signInAtServer({
+    address: address(`${server.origin}/mcp`),
+    setting: undefined,
+    store: makeStore(),
+    onUrl: (url) => shown.push(url.href),
+    signal: AbortSignal.timeout(20_000),
+    now: Date.now,
+  });
+  await expect(signIn).rejects.toThrow('The page to sign in must start with https://');
+  expect(shown).toEqual([]);
+});
+
 describe('the sign-in at a public server', () => {
   const server = address('https://mcp.example.com/mcp');
   const fetchFor = (setting?: OAuthSetting): typeof fetch =>
@@ -169,6 +201,15 @@ describe('the sign-in at a public server', () => {
       );
   });
 
+  it('connects to no metadata service, even if the name of the server leads there', async () => {
+    const lookup: LookupFunction = (_, __, answer) =>
+      answer(null, [{ address: '169.254.169.254', family: 4 }]);
+    const reach = createOAuthFetch({ address: server, setting: undefined, mayRegister: true, lookup });
+    await expect(reach('https://mcp.example.com/token')).rejects.toThrow(
+      'has an address that must not be reached',
+    );
+  });
+
   it('follows no redirect to another origin', async () => {
     const victim = await startProgram();
     const from = await startProgram(() => ({ status: 302, headers: { location: `${victim.origin}/admin` } }));
@@ -186,5 +227,7 @@ describe('the sign-in at a public server', () => {
     expect(findEndpointProblem(page, { address: server, setting: undefined })).toContain('is not public');
     const setting: OAuthSetting = { grant: 'authorization_code', issuer: 'https://127.0.0.1:8443' };
     expect(findEndpointProblem(page, { address: server, setting })).toBeUndefined();
+    const plain = new URL('http://login.example.com/authorize');
+    expect(findEndpointProblem(plain, { address: server, setting })).toBe('must start with https://');
   });
 });

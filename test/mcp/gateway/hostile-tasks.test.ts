@@ -37,9 +37,10 @@ type Tasks = {
   readonly get: (taskId: string) => Promise<RawAnswer>;
 };
 
-/** A modern server whose tools answer with a task. */
-async function start(setting: GatewaySetting = {}, created: object = {}): Promise<Tasks> {
+/** A modern server whose tools answer with a task, which ends after this many answers. */
+async function start(setting: GatewaySetting = {}, created: object = {}, answers = 1): Promise<Tasks> {
   let task: object = { status: 'working' };
+  let left = answers;
   const facts = { resultType: 'complete', taskId: serversId, ttlMs: 60_000, pollIntervalMs: 50 };
   const server = await startRawServer(({ method, params }: RawMessage) => {
     switch (method) {
@@ -64,7 +65,11 @@ async function start(setting: GatewaySetting = {}, created: object = {}): Promis
       case 'tasks/get':
         return { ...facts, ...task };
       case 'tasks/update':
-        task = { status: 'completed', result: text(`answered ${JSON.stringify(params['inputResponses'])}`) };
+        if ((left -= 1) === 0)
+          task = {
+            status: 'completed',
+            result: text(`answered ${JSON.stringify(params['inputResponses'])}`),
+          };
         return { resultType: 'complete' };
       case 'tasks/cancel':
         task = { status: 'cancelled' };
@@ -170,6 +175,76 @@ describe('a task of a server', () => {
     expect(JSON.stringify(await get(taskId))).toContain('Ada');
     expect(server.received.filter(({ method }) => method === 'tasks/update')).toHaveLength(1);
     expect(callTool).toBeTypeOf('function');
+  });
+
+  it('may ask more while its client answers, in any order, and gets each answer once', async () => {
+    const { get, started, say, server } = await start({}, {}, 2);
+    const capabilities = { ...withTasks, elicitation: {} };
+    const ask = (message: string): object => ({
+      method: 'elicitation/create',
+      params: { mode: 'form', message },
+    });
+    const call = { name: 'create_note', arguments: {} };
+    const { result } = await postModern(started.url, 'tools/call', call, capabilities);
+    const taskId = String(result?.['taskId']);
+    const keysOf = async (): Promise<readonly string[]> =>
+      Object.keys(((await get(taskId)).result?.['inputRequests'] ?? {}) as object).toSorted();
+    const answer = (key: string): Promise<RawAnswer> => {
+      const inputResponses = { [key]: { action: 'accept', content: { name: key } } };
+      return postModern(started.url, 'tasks/update', { taskId, inputResponses }, capabilities);
+    };
+    const updates = (): readonly unknown[] =>
+      server.received
+        .filter(({ method }) => method === 'tasks/update')
+        .flatMap(({ params }) => Object.keys(params['inputResponses'] as object));
+    // The second question comes while the first one waits.
+    say({ status: 'input_required', inputRequests: { one: ask('One?') } });
+    await expect.poll(keysOf).toEqual(['one']);
+    say({ status: 'input_required', inputRequests: { one: ask('One?'), two: ask('Two?') } });
+    await expect.poll(keysOf).toEqual(['one', 'two']);
+    say({ status: 'working' });
+    await answer('two');
+    expect(await keysOf()).toEqual(['one']);
+    await expect.poll(updates).toEqual(['two']);
+    await answer('one');
+    await answer('one');
+    await expect.poll(() => statusOf(get(taskId))).toBe('completed');
+    expect(updates()).toEqual(['two', 'one']);
+  });
+
+  it('that its server ends while a question waits ends its call, and the question is withdrawn', async () => {
+    const { get, started, say } = await start();
+    const capabilities = { ...withTasks, elicitation: {} };
+    const asks = { who: { method: 'elicitation/create', params: { mode: 'form', message: 'Who?' } } };
+    const call = { name: 'create_note', arguments: {} };
+    const { result } = await postModern(started.url, 'tools/call', call, capabilities);
+    const taskId = String(result?.['taskId']);
+    say({ status: 'input_required', inputRequests: asks });
+    await expect.poll(() => statusOf(get(taskId))).toBe('input_required');
+    say({ status: 'completed', result: text('made') });
+    await expect.poll(() => statusOf(get(taskId))).toBe('completed');
+    expect(JSON.stringify(await get(taskId))).not.toContain('inputRequests');
+  });
+
+  it('that asks without end fails, and so does its call', async () => {
+    const { get, started, say } = await start();
+    const capabilities = { ...withTasks, elicitation: {} };
+    const { result } = await postModern(
+      started.url,
+      'tools/call',
+      { name: 'create_note', arguments: {} },
+      capabilities,
+    );
+    const taskId = String(result?.['taskId']);
+    const asks = Array.from({ length: 60 }, (_, index) => [
+      `q${index}`,
+      { method: 'elicitation/create', params: { mode: 'form', message: 'Who?' } },
+    ]);
+    say({ status: 'input_required', inputRequests: Object.fromEntries(asks) });
+    await expect
+      .poll(() => callsIn(started.ledger))
+      .toEqual([['create_note', 'settled', 'tool.indeterminate']]);
+    expect(await statusOf(get(taskId))).toBe('completed');
   });
 
   it('is answered from the ledger after a restart of the gateway', async () => {

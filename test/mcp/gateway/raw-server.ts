@@ -27,7 +27,7 @@ export type RawServer = {
   readonly received: RawMessage[];
 };
 
-/** `answer` returns a result, or undefined for an unknown method. Handshakes are answered with `facts`. */
+/** `answer` returns a result, or undefined for an unknown method. Each handshake is answered with `facts`. */
 export async function startRawServer(
   answer: (message: RawMessage) => unknown,
   {
@@ -44,14 +44,14 @@ export async function startRawServer(
 ): Promise<RawServer> {
   const received: RawMessage[] = [];
   const handshake = era === 'legacy' ? 'initialize' : 'server/discover';
-  const said = {
+  const said = (): object => ({
     capabilities: { tools: {}, prompts: {}, resources: {}, logging: {} },
     serverInfo: { name: 'raw', version: '1' },
     ...(era === 'legacy'
       ? { protocolVersion: '2025-11-25' }
       : { supportedVersions: ['2026-07-28'], resultType: 'complete' }),
     ...facts,
-  };
+  });
   const http = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -68,7 +68,7 @@ export async function startRawServer(
       }
       const { id, method } = message;
       void Promise.resolve(
-        method === handshake ? said : answer({ ...message, params: message.params ?? {} }),
+        method === handshake ? said() : answer({ ...message, params: message.params ?? {} }),
       ).then((answered) => {
         const notices = answered instanceof WithNotices ? answered.notices : [];
         const result = answered instanceof WithNotices ? answered.result : answered;

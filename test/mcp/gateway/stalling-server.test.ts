@@ -2,9 +2,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
 import { readListedSchema } from '../../../src/mcp/tools/listed-schema.ts';
+import { compileJsonSchema } from '../../../src/tool/json-schema.ts';
 import { readForeignSchema, schemaBounds } from '../../../src/tool/foreign-schema.ts';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { postModern, startRawServer, WithNotices } from './raw-server.ts';
+import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';
 
 const many = (count: number, make: (index: number) => JsonValue): JsonObject =>
@@ -65,12 +67,68 @@ describe.each<[string, JsonObject]>([
   });
 });
 
+const limited = { type: 'string', maxLength: 1 };
+const { characters, values, schemas, branches, depth, expansion } = schemaBounds;
+const spread = Math.ceil(Math.sqrt(expansion));
+describe.each<[string, JsonObject]>([
+  ['characters', { description: 'x'.repeat(characters + 1) }],
+  ['values', { examples: list(values + 1, (index) => index) }],
+  ['schemas', { $defs: many(schemas + 1, () => ({})) }],
+  ['branches', { anyOf: list(branches + 1, () => ({})) }],
+  ['depth', { not: { not: nested(depth, (inner) => ({ not: inner })) } }],
+  [
+    'references',
+    {
+      $defs: {
+        one: { anyOf: list(Math.min(spread, 45), () => ({ $ref: '#/$defs/two' })) },
+        two: object(many(Math.min(spread, 60), () => ({ $ref: '#/$defs/one' }))),
+      },
+    },
+  ],
+])('a schema with too many %s, and nothing else that is large', (_, more) => {
+  it('is checked in part', async () => {
+    const { schema: kept } = readForeignSchema(object({ a: limited }, more));
+    expect(kept).toEqual(object({ a: { type: 'string' } }));
+  });
+});
+
+it('a pattern that is long is left out, and so is one for names that repeats more than one thing', () => {
+  const long = { type: 'string', pattern: 'a'.repeat(2_000), maxLength: 1 };
+  expect(readForeignSchema(object({ a: long })).schema).toEqual(object({ a: limited }));
+  const names = object({ a: limited }, { patternProperties: { '^(a+)+$': {} }, additionalProperties: false });
+  expect(readForeignSchema(names).schema).toEqual(object({ a: limited }));
+});
+
+it('unknown keywords beyond a hundred are left out, and the rest of the schema stays', () => {
+  const strange = many(150, (index) => index);
+  const { schema: kept } = readForeignSchema({ ...object({ a: limited }), ...strange });
+  expect(kept).toMatchObject(object({ a: limited }));
+  expect(Object.keys(kept)).toHaveLength(2 + 100);
+});
+
+it('a definition is compiled once, however many references lead to it', () => {
+  const readsWith = (references: number): number => {
+    let reads = 0;
+    const target = {
+      type: 'object',
+      get required(): JsonValue {
+        reads += 1;
+        return ['b', 'c'];
+      },
+    };
+    compileJsonSchema({ ...object(many(references, () => ({ $ref: '#/$defs/t' }))), $defs: { t: target } });
+    return reads;
+  };
+  expect(readsWith(100)).toBe(readsWith(1));
+});
+
 describe.each<[string, JsonObject, JsonValue]>([
+  ['a format that tracks back', { type: 'string', format: 'url' }, `http://${'::'.repeat(400_000)}::1g`],
   ['a pattern that tracks back', { type: 'string', pattern: '^(a|aa)+$' }, `${'a'.repeat(60)}!`],
   ['unique items', { type: 'array', uniqueItems: true }, list(20_000, (index) => ({ a: { b: index } }))],
   [
     'alternatives for each of many items',
-    { type: 'array', items: { anyOf: list(90, (index) => ({ type: 'object', required: [`r${index}`] })) } },
+    { type: 'array', items: { anyOf: list(branches - 5, (index) => ({ type: 'object', required: [`r${index}`] })) } },
     list(100_000, () => ({})),
   ],
   [
@@ -98,6 +156,40 @@ it('a small schema within the bounds is kept whole', () => {
     many(100, () => ({ type: 'string', description: 'x'.repeat(100), enum: ['a', 'b'] })),
   );
   expect(readForeignSchema(schema).schema).toEqual(schema);
+});
+
+describe('a server with long lists', () => {
+  const listOf = async (field: string, entries: readonly object[]): Promise<StartedGateway> => {
+    const server = await startRawServer(({ method }) => ({
+      resultType: 'complete',
+      tools: [],
+      ...(method === `${field}/list` && { [field]: entries }),
+    }));
+    return startGateway([server.entry], { observe: true });
+  };
+  const inputSchema = { type: 'object' };
+
+  it('of tools is listed up to a thousand of them', async () => {
+    const tools = Array.from({ length: 1_100 }, (_, index) => ({ name: `get_${index}`, inputSchema }));
+    const { gateway } = await listOf('tools', tools);
+    expect(gateway.status().servers[0]?.tools).toBe(1_000);
+  });
+
+  it('of tools is listed up to a size', async () => {
+    const examples = Array.from({ length: 30_000 }, (_, index) => index);
+    const tools = list(10, (index) => ({ name: `get_${index}`, inputSchema: { ...inputSchema, examples } }));
+    const { gateway } = await listOf('tools', tools as readonly object[]);
+    expect(gateway.status().servers[0]?.tools).toBe(3);
+  });
+
+  it('of prompts is shown up to ten thousand of them', async () => {
+    const { url } = await listOf(
+      'prompts',
+      Array.from({ length: 10_100 }, (_, index) => ({ name: `p${index}` })),
+    );
+    const { result } = await postModern(url, 'prompts/list');
+    expect(result?.['prompts']).toHaveLength(10_000);
+  });
 });
 
 describe('a server whose tools change', () => {
@@ -132,6 +224,23 @@ describe('a server whose tools change', () => {
       listings += 1;
       return { resultType: 'complete', tools: [toolNamed('steady')] };
     });
+    const { url } = await startGateway([server.entry], { observe: true });
+    for (let round = 0; round < 3; round++)
+      await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
+    expect(listings).toBeLessThan(6);
+  });
+
+  it('and says so on the connection that clients share, is listed a few times', async () => {
+    let listings = 0;
+    const storm = Array.from({ length: 500 }, () => ({ method: 'notifications/tools/list_changed' }));
+    const server = await startRawServer(
+      ({ method }) => {
+        if (method === 'tools/call') return new WithNotices(storm, { content: [] });
+        listings += 1;
+        return { tools: [toolNamed('steady')] };
+      },
+      { era: 'legacy' },
+    );
     const { url } = await startGateway([server.entry], { observe: true });
     for (let round = 0; round < 3; round++)
       await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
