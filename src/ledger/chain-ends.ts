@@ -8,15 +8,22 @@ export type SessionEnd = {
   readonly head: Head;
   /** Time of its first entry, if that could be read. */
   readonly firstAt: number | undefined;
+  /** Time of the first entry that follows another one of its call: that one was stored by then. */
+  readonly followedAt: number | undefined;
+  /** A call after the end that the anchor states, which claims to be older than the anchor. */
+  readonly lateRequest: EntryPosition | undefined;
   /** The entry at the anchor's sequence, if its hash differs. */
   readonly differsFromAnchor: EntryPosition | undefined;
 };
 export type EntryPosition = { readonly sequence: number; readonly position: number };
 
+/** The end of a removed session, and the time of its removal. */
+export type Removal = Head & { readonly at: number };
+
 export type ChainEnds = {
   readonly sessions: ReadonlyMap<string, SessionEnd>;
   /** Removed sessions, according to the ledger's own chain. */
-  readonly dropped: ReadonlyMap<string, Head>;
+  readonly dropped: ReadonlyMap<string, Removal>;
   readonly say: (
     sessionId: string,
     place: EntryPosition | undefined,
@@ -29,6 +36,32 @@ export type ChainEnds = {
  * The longest time between an event and its commit: an event that an anchor missed because of it is not a forgery.
  */
 const slowestCommitMs = 60_000;
+/** The most by which two processes may read the clock of one ledger differently. */
+const clockSkewMs = 500;
+
+/** Was this request on its way for longer than any commit takes? */
+export const isRequestedBefore = (anchor: Anchor, at: number): boolean => at < anchor.at - slowestCommitMs;
+
+/**
+ * Was a part of the session stored before this time? The first event of a session may be on its way to its commit. The second
+ * entry of a call is made after the first one was stored.
+ */
+const isStoredBefore = (at: number, { firstAt = at, followedAt = at }: SessionEnd): boolean =>
+  firstAt < at - slowestCommitMs || followedAt < at - clockSkewMs;
+
+/** A removed session may begin again. It must not have entries from before its removal. */
+export function compareWithRemovals({ sessions, dropped, say }: ChainEnds): void {
+  for (const [sessionId, { at }] of dropped) {
+    const session = sessions.get(sessionId);
+    if (session !== undefined && isStoredBefore(at, session))
+      say(
+        sessionId,
+        undefined,
+        'head',
+        'The session was removed, and entries from before its removal are there again: they come from a backup or another ledger. Restore a backup that was made after the removal: quittance restore.',
+      );
+  }
+}
 
 export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, say }: ChainEnds): void {
   for (const head of heads) {
@@ -53,15 +86,22 @@ export function compareWithAnchor({ at, heads }: Anchor, { sessions, dropped, sa
         'anchor',
         `The chain was cut: it ends at ${sequence}, but had ${head.sequence} entries.`,
       );
+    else if (session?.lateRequest !== undefined)
+      say(
+        sessionId,
+        session.lateRequest,
+        'anchor',
+        'The call claims to be older than the anchor, but comes after the end that the anchor states: it was added later.',
+      );
   }
   const known = new Set(heads.map(({ sessionId }) => sessionId));
-  for (const [sessionId, { firstAt = at }] of sessions)
-    if (!known.has(sessionId) && firstAt < at - slowestCommitMs)
+  for (const [sessionId, session] of sessions)
+    if (!known.has(sessionId) && isStoredBefore(at, session))
       say(
         sessionId,
         undefined,
         'anchor',
-        'The session claims to have begun before the anchor, but the anchor does not list it.',
+        'The session claims to have begun before the anchor, but the anchor does not list it: it was added later, for example from another ledger.',
       );
 }
 

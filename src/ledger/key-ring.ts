@@ -7,7 +7,7 @@
  *    from the first key, and kept when that key is removed. It opens nothing.
  * 3. One key is its 32 bytes. Several are text: a first line, then `seal`, `open` and `digest` with a key as hex each.
  */
-import { hkdfSync } from 'node:crypto';
+import { hash, hkdfSync } from 'node:crypto';
 import { QuittanceError } from '../base/error.ts';
 
 export type KeyRing = {
@@ -62,6 +62,33 @@ export function formatKeyRing({ current, older, digestKey }: KeyRing): Uint8Arra
   ];
   return new Uint8Array(Buffer.from(`${header}\n${lines.join('\n')}\n`, 'latin1'));
 }
+
+/**
+ * What a ledger stores to recognize its keys, and what tells nothing else about them. Keys that were never rotated have the
+ * check that earlier versions stored.
+ */
+export function checkOfKeys(bytes: Uint8Array, ledgerId: string): string {
+  const { current, digestKey } = parseKeyRing(bytes);
+  const ofCurrent = hashKey(current, ledgerId);
+  return bytes.byteLength === keyBytes ? ofCurrent : `ring:${hashKey(digestKey, ledgerId)}:${ofCurrent}`;
+}
+
+/**
+ * Are these the keys of the ledger with this check? After a rotation they must include the new key: without it, a process
+ * could not open what the others seal. Earlier versions did not store which key that is.
+ */
+export function passKeyCheck(bytes: Uint8Array, ledgerId: string, check: string): boolean {
+  const { current, older, digestKey } = parseKeyRing(bytes);
+  const known = [current, ...older].map((key) => hashKey(key, ledgerId));
+  const [kind, ofDigestKey, ofCurrent] = check.split(':');
+  if (kind !== 'ring') return known.includes(check);
+  return (
+    ofDigestKey === hashKey(digestKey, ledgerId) && (ofCurrent === undefined || known.includes(ofCurrent))
+  );
+}
+
+const hashKey = (key: Uint8Array, ledgerId: string): string =>
+  hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), key]), 'hex');
 
 function parseText(text: string): KeyRing | undefined {
   const [first, ...lines] = text.trimEnd().split('\n');

@@ -220,6 +220,7 @@ describe('an attacker who recomputes the chains', () => {
 
   test('is not reported if the ledger records the removal of a session', () => {
     const [, head] = headsOf(sound) as [StoredEntry, StoredEntry];
+    const ofB = sound.filter(({ sessionId }) => sessionId === 'b');
     const removal = (sequence: number, hash: string): StoredEntry[] => [
       ...sound.filter(({ sessionId }) => sessionId === 'a'),
       ...storeEntries([
@@ -250,7 +251,14 @@ describe('an attacker who recomputes the chains', () => {
     expect(kinds(removal(head.sequence + 1, 'later'), { anchor })).toEqual([]);
     expect(kinds(removal(head.sequence, 'other'), { anchor })).toEqual(['anchor']);
     expect(kinds(removal(head.sequence - 1, head.hash), { anchor })).toEqual(['anchor']);
-    const anew = storeEntries(makeEntries([{ session: 'b', call: 'c', story: 'read' }]));
+    // As in a backup from before the removal.
+    expect(kinds([...removal(head.sequence, head.hash), ...ofB], { anchor })).toEqual(['head']);
+    const anew = storeEntries(
+      makeEntries([{ session: 'b', call: 'c', story: 'read' }]).map((entry) => ({
+        ...entry,
+        events: entry.events.map((event) => ({ ...event, at: event.at + 1_000_000 })),
+      })),
+    );
     expect(kinds([...removal(head.sequence, head.hash), ...anew], { anchor })).toEqual([]);
   });
 

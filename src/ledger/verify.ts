@@ -18,8 +18,8 @@ import { ledgerSessionId } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import type { CallTrack } from './call-track.ts';
 import { checkEventPosition, endTrack, isOpen, newTrack, trackEntry } from './call-track.ts';
-import type { EntryPosition } from './chain-ends.ts';
-import { compareWithAnchor, compareWithHeads } from './chain-ends.ts';
+import type { EntryPosition, Removal } from './chain-ends.ts';
+import { compareWithAnchor, compareWithHeads, compareWithRemovals, isRequestedBefore } from './chain-ends.ts';
 import type { VerifyProblem, VerifyProblemKind } from './verify-problem.ts';
 
 export type VerifierOptions = {
@@ -61,6 +61,8 @@ type SessionTrack = {
   readonly missing: Map<string, EntryPosition>;
   readonly erasures: Set<string>;
   firstAt: number | undefined;
+  followedAt: number | undefined;
+  lateRequest: EntryPosition | undefined;
   differsFromAnchor: EntryPosition | undefined;
 };
 
@@ -80,7 +82,7 @@ class LedgerVerifier implements Verifier {
   readonly #sessions = new Map<string, SessionTrack>();
   readonly #anchored: ReadonlyMap<string, Head>;
   readonly #heads: ReadonlyMap<string, Head> | undefined;
-  readonly #dropped = new Map<string, Head>();
+  readonly #dropped = new Map<string, Removal>();
   #current: string | undefined;
   #found: VerifyProblem[] = [];
 
@@ -116,6 +118,7 @@ class LedgerVerifier implements Verifier {
   end(): readonly VerifyProblem[] {
     for (const session of this.#sessions.values()) this.#close(session);
     const ends = { sessions: this.#sessions, dropped: this.#dropped, say: this.#say };
+    compareWithRemovals(ends);
     if (this.#options.anchor) compareWithAnchor(this.#options.anchor, ends);
     if (this.#heads) compareWithHeads(this.#heads, ends);
     return this.#taken();
@@ -146,6 +149,8 @@ class LedgerVerifier implements Verifier {
       missing: new Map(),
       erasures: new Set<string>(),
       firstAt: undefined,
+      followedAt: undefined,
+      lateRequest: undefined,
       differsFromAnchor: undefined,
     };
     this.#sessions.set(sessionId, session);
@@ -224,9 +229,23 @@ class LedgerVerifier implements Verifier {
         this.#dropped.set(event.droppedSessionId, { ...event, sessionId: event.droppedSessionId });
     }
     session.firstAt ??= entry.events.at(-1)?.at;
-    const { callId } = entry;
+    const { callId, expectedVersion } = entry;
+    if (callId !== undefined && expectedVersion !== 'any')
+      this.#noteTimes(session, stored, entry, expectedVersion);
     if (callId === undefined || session.calls === undefined) return;
     session.calls.set(callId, trackEntry(session.calls.get(callId) ?? newTrack(), entry, report));
+  }
+
+  /** Times that tell whether a part of the session is older than its place in the ledger. */
+  #noteTimes(session: SessionTrack, stored: StoredEntry, { events }: ReadEntry, version: number): void {
+    const at = events.at(-1)?.at;
+    if (at === undefined) return;
+    const { anchor } = this.#options;
+    if (version > 0) session.followedAt ??= at;
+    else if (anchor !== undefined && isRequestedBefore(anchor, at)) {
+      const anchored = this.#anchored.get(stored.sessionId);
+      if (anchored !== undefined && stored.sequence > anchored.sequence) session.lateRequest ??= stored;
+    }
   }
 }
 

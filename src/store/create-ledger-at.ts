@@ -12,7 +12,7 @@ import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { postgresOwnFiles } from './postgres/postgres-own-files.ts';
 import { findGivenSealKey, needSealKey } from './seal-key.ts';
 import { loadDriver } from './sqlite/database.ts';
-import { hasSealedFile } from './sqlite/has-sealed.ts';
+import { fileHasKey } from './sqlite/key-check.ts';
 import { readSealKeyFile } from './sqlite/seal-key-file.ts';
 
 export function createLedgerAt(url: string, { clock }: { readonly clock?: Clock | undefined } = {}): Ledger {
@@ -53,7 +53,7 @@ export function createLedgerAt(url: string, { clock }: { readonly clock?: Clock 
 /** As `openLedger` finds it. */
 const readFileKey = (path: string): Uint8Array =>
   (existsSync(`${path}.key`) ? undefined : findGivenSealKey(process.env, {})?.sealKey) ??
-  readSealKeyFile(`${path}.key`, hasSealedFile(path) ? 'sealed' : 'make');
+  readSealKeyFile(`${path}.key`, fileHasKey(path) ? 'sealed' : 'make');
 
 /** Loaded with the first ledger, because a program that opens its ledger elsewhere does not need it. */
 const loadOpener = async (): Promise<{ readonly openLedger: typeof openLedger }> =>

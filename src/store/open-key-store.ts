@@ -2,18 +2,20 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
+import { checkOfKeys } from '../ledger/key-ring.ts';
 import { ownerPattern } from './files/owner-id.ts';
 import { readSpillLines } from './files/spill-lines.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { readLedgerRow, requireFormat } from './postgres/migrate.ts';
 import { withPgEnvironment } from './postgres/pg-environment.ts';
 import { PgPool } from './postgres/pg-pool.ts';
-import { checksOfKey } from './postgres/postgres-ledger.ts';
 import { readSettings } from './postgres/settings.ts';
 import { findGivenSealKey, findSealKey } from './seal-key.ts';
 import type { SealedRows } from './sealed-rows.ts';
 import { sealedRowsOfDatabase, sealedRowsOfFile } from './sealed-rows.ts';
+import { whenFree } from './sqlite/backoff.ts';
 import { prepareValue } from './sqlite/database.ts';
+import { storeKeyCheck } from './sqlite/key-check.ts';
 import { openLedgerFile } from './sqlite/open-file.ts';
 import { listOwners, readOwnerStatus } from './sqlite/owner-lock.ts';
 import { readSealKeyFile } from './sqlite/seal-key-file.ts';
@@ -54,7 +56,9 @@ async function openFile(path: string, env: Environment): Promise<OpenKeyStore> {
     rows: sealedRowsOfFile(database),
     readKey: () => given?.readSealKey?.() ?? given?.sealKey ?? readSealKeyFile(`${path}.key`, 'read only'),
     keyFile: given === undefined ? `${path}.key` : given.sealKeyFile,
-    noteRing: () => Promise.resolve(),
+    async noteRing(keys) {
+      await whenFree(() => storeKeyCheck(database, keys));
+    },
     findUsers() {
       const owners = listOwners(`${path}.owners`).filter(
         (owner) => readOwnerStatus(`${path}.owners`, owner) !== 'gone',
@@ -93,7 +97,7 @@ async function openDatabase(url: string, env: Environment, mayLack: boolean): Pr
         found?.sealKeyFile ??
         (found === undefined ? (env['QUITTANCE_SEAL_KEY_FILE'] ?? '.quittance/seal.key') : undefined),
       async noteRing(keys) {
-        await pool.query('UPDATE @ledger SET key_check = $1', [checksOfKey(keys, ledgerId)[0]]);
+        await pool.query('UPDATE @ledger SET key_check = $1', [checkOfKeys(keys, ledgerId)]);
       },
       async findUsers() {
         const [row] = await pool.query<{ n: number }>(

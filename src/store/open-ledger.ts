@@ -44,13 +44,28 @@ export async function openWithKey(
         ...(options.sealKey && { sealKey: options.sealKey }),
       });
     case 'sqlite':
-      return openSqliteLedger(address.path, { ...options, ...findFileKey(address.path, options) });
+      return openFile(address.path, options, keyAccess);
     case 'postgres':
       return openPostgresLedger(withPgEnvironment(address.url, process.env), {
         ...options,
         ...(options.listen && { listen: withPgEnvironment(options.listen, process.env) }),
         ...(keyAccess === 'make' ? needSealKey(process.env, options) : findSealKey(process.env, options)),
       });
+  }
+}
+
+async function openFile(
+  path: string,
+  options: OpenLedgerOptions,
+  keyAccess: 'make' | 'look',
+): Promise<Ledger> {
+  const ledger = await openSqliteLedger(path, { ...options, ...findFileKey(path, options) });
+  try {
+    if (keyAccess === 'make') ledger.requireSealKey();
+    return ledger;
+  } catch (error) {
+    await ledger.close();
+    throw error;
   }
 }
 

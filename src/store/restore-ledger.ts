@@ -33,6 +33,8 @@ import { copyLedger } from './copy-ledger.ts';
 import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
+import { storeKeyCheck } from './sqlite/key-check.ts';
+import { openLedgerFile } from './sqlite/open-file.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 import { sealKeyBytes } from './sqlite/seal-key-file.ts';
 import { findCopyProblems } from './copy-problems.ts';
@@ -93,7 +95,7 @@ export async function restoreLedger(from: string, to: string, options: RestoreOp
   try {
     copyBackup(from, draft, manifest, options);
     await verifyWith(file, anchor, options);
-    const sealKey = needKey(file, manifest, options);
+    const sealKey = await needKey(file, manifest, options);
     if (!options.withoutKey) await refuseOtherKey(file);
     const ended = await endOpenCalls(file, manifest.at, sealKey);
     options.signal.throwIfAborted();
@@ -144,11 +146,11 @@ async function verifyWith(file: string, anchor: Anchor, work: FileWork): Promise
   }
 }
 
-function needKey(
+async function needKey(
   file: string,
   { hasSealKey }: BackupManifest,
   { sealKey, withoutKey }: RestoreOptions,
-): Uint8Array | undefined {
+): Promise<Uint8Array | undefined> {
   if (hasSealKey) return undefined; // it is next to the file
   if (sealKey === undefined && !withoutKey)
     throw new QuittanceError(
@@ -159,6 +161,11 @@ function needKey(
   // Without the old key, a new one is for what is sealed from now on.
   const key = sealKey ?? new Uint8Array(randomBytes(sealKeyBytes));
   writeFileSync(`${file}.key`, key, { mode: 0o600, flag: 'wx', flush: true });
+  if (sealKey === undefined) {
+    const database = await openLedgerFile(file, false);
+    storeKeyCheck(database, key);
+    database.close();
+  }
   return key;
 }
 

@@ -61,10 +61,9 @@ async function rotate(store: OpenKeyStore, options: RotateOptions): Promise<Rota
   const ring: KeyRing = began
     ? { current: new Uint8Array(randomBytes(keyBytes)), older: [found.current], digestKey: found.digestKey }
     : found;
-  if (began) {
-    writeKeys(store, ring);
-    await store.noteRing(formatKeyRing(ring));
-  }
+  if (began) writeKeys(store, ring);
+  // Also after a rotation that was stopped before it did, and for keys that a person gave to every process.
+  await store.noteRing(formatKeyRing(ring));
   const { resealed, unopened } = await sealAgain(store.rows, ring, options);
   const waitingFor = [...(await store.findUsers())];
   if (options.signal.aborted) waitingFor.push('the rotation was stopped');

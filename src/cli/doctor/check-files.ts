@@ -9,6 +9,8 @@ import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
 import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import { findGivenSealKey } from '../../store/seal-key.ts';
+import { isKeyOf } from '../../store/sqlite/key-check.ts';
+import { openLedgerFile } from '../../store/sqlite/open-file.ts';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -42,7 +44,7 @@ export async function* checkFiles(
     return;
   }
   yield* checkRights(path);
-  if (keyFile !== 'elsewhere') yield* checkKey(keyFile, keyFile === `${path}.key`);
+  if (keyFile !== 'elsewhere') yield* checkKey(keyFile, path);
   yield* checkContents(path);
   try {
     await access(folder, constants.W_OK);
@@ -141,11 +143,12 @@ function keyRingIn(path: string, bytes: Buffer, isOwn: boolean): Uint8Array | un
   }
 }
 
-function* checkKey(path: string, isOwn: boolean): Generator<Finding> {
+async function* checkKey(path: string, ledgerPath: string): AsyncGenerator<Finding> {
+  const isOwn = path === `${ledgerPath}.key`;
   if (!existsSync(path)) {
     yield warning(
       'seal key',
-      `There is no seal key file ${path}. The next process that writes creates one, unless inputs are sealed: a new key would not open them.`,
+      `There is no seal key file ${path}. The next process that writes creates one, unless the ledger was used with a key: a new one would not open what that one sealed.`,
       'If there was a key, restore it from your secrets. If it is lost: quittance rotate-key --lost',
     );
     return;
@@ -174,7 +177,26 @@ function* checkKey(path: string, isOwn: boolean): Generator<Finding> {
       'A rotation of the seal key is not finished: an old key is still in use.',
       'Restart the processes of this ledger, then run: quittance rotate-key',
     );
+  else if (await isOtherKey(ledgerPath, ring))
+    yield problem(
+      'seal key',
+      `${path} is not the seal key that the processes of this ledger used. They refuse to start with it.`,
+      'Restore the file from your secrets. If it is lost: quittance rotate-key --lost',
+    );
   else yield fine('seal key', 'one key');
+}
+
+async function isOtherKey(ledgerPath: string, key: Uint8Array): Promise<boolean> {
+  try {
+    const database = await openLedgerFile(ledgerPath, true);
+    try {
+      return isKeyOf(database, key) === false;
+    } finally {
+      database.close();
+    }
+  } catch {
+    return false; // reported when the ledger is opened
+  }
 }
 
 async function* checkDisk(folder: string): AsyncGenerator<Finding> {

@@ -2,7 +2,7 @@ import { isQuittanceError, ownRemedy } from '../../base/error.ts';
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { readLedgerRow, readMigrationState } from '../../store/postgres/migrate.ts';
 import { PgPool } from '../../store/postgres/pg-pool.ts';
-import { checksOfKey } from '../../store/postgres/postgres-ledger.ts';
+import { passKeyCheck } from '../../ledger/key-ring.ts';
 import { readSettings } from '../../store/postgres/settings.ts';
 import { splitHosts } from '../../store/postgres/split-hosts.ts';
 import type { Finding } from './finding.ts';
@@ -271,7 +271,7 @@ async function* checkSchema(pool: PgPool, sealKey: Uint8Array | undefined): Asyn
       'This process has no seal key, so it could open no hidden input.',
       'Set QUITTANCE_SEAL_KEY_FILE to the key of the other processes.',
     );
-  else if (checksOfKey(sealKey, row.ledgerId).includes(row.keyCheck))
+  else if (passKeyCheck(sealKey, row.ledgerId, row.keyCheck))
     yield fine('seal key', 'the key of this ledger');
   else
     yield problem(

@@ -1,10 +1,11 @@
 import { QuittanceError } from '../../base/error.ts';
+import { checkOfKeys, passKeyCheck } from '../../ledger/key-ring.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { LedgerRow } from './migrate.ts';
 import { migrate, readLedgerRow, requireFormat } from './migrate.ts';
 import { liftPositions } from './lift-positions.ts';
 import { isBroken, PgPool } from './pg-pool.ts';
-import { checksOfKey, PostgresLedger } from './postgres-ledger.ts';
+import { PostgresLedger } from './postgres-ledger.ts';
 import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
 import { readSettings } from './settings.ts';
 
@@ -67,10 +68,13 @@ async function checkSealKey(
   sealKey: Uint8Array,
   mayAppend: boolean,
 ): Promise<void> {
-  const checks = checksOfKey(sealKey, ledgerId);
-  if (mayAppend) await pool.query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [checks[0]]);
+  if (mayAppend)
+    await pool.query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [
+      checkOfKeys(sealKey, ledgerId),
+    ]);
   const [row] = await pool.query<{ key_check: string | null }>('SELECT key_check FROM @ledger');
-  if (row === undefined || row.key_check === null || checks.includes(row.key_check)) return;
+  const check = row?.key_check ?? undefined;
+  if (check === undefined || passKeyCheck(sealKey, ledgerId, check)) return;
   throw new QuittanceError(
     'config.invalid',
     'The processes of this ledger use another seal key than this one. Give every process the same key: set ' +

@@ -2,6 +2,7 @@
 import { hash as digest } from 'node:crypto';
 import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/copy-source.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { checkOfKeys, passKeyCheck } from '../../ledger/key-ring.ts';
 import { inUseByOthers, MissingEntries, otherKey } from '../../ledger/missing-entries.ts';
 import type { SideRow } from '../../ledger/side-row.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
@@ -9,7 +10,6 @@ import { migrate } from './migrate.ts';
 import { liftPositions } from './lift-positions.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-text.ts';
-import { checksOfKey } from './postgres-ledger.ts';
 import { rebuildWith } from './side-rebuild.ts';
 import { toIntArray, toTextArray } from './text-array.ts';
 
@@ -74,10 +74,9 @@ async function refuseUsed(query: PgQuery): Promise<void> {
 /** Processes of the copy must have the key of the source. */
 async function keepKey(query: PgQuery, ledgerId: string, key: Uint8Array | undefined): Promise<void> {
   if (key === undefined) return;
-  const checks = checksOfKey(key, ledgerId);
-  await query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [checks[0]]);
+  await query('UPDATE @ledger SET key_check = $1 WHERE key_check IS NULL', [checkOfKeys(key, ledgerId)]);
   const [row] = await query<{ key_check: string }>('SELECT key_check FROM @ledger');
-  if (row === undefined || !checks.includes(row.key_check)) throw otherKey();
+  if (row === undefined || !passKeyCheck(key, ledgerId, row.key_check)) throw otherKey();
 }
 
 async function putEntries(query: PgQuery, entries: readonly StoredEntry[]): Promise<void> {

@@ -1,8 +1,6 @@
 /** A ledger in PostgreSQL, for any number of processes and hosts. */
-import { hash } from 'node:crypto';
 import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
-import { keyBytes, parseKeyRing } from '../../ledger/key-ring.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Spill } from '../../ledger/spill.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
@@ -167,19 +165,3 @@ const createSpill = (file: SpillFile | undefined, owners: PostgresOwners): Spill
   },
   drop: (ownerId, lastEntryId) => file?.drop(ownerId, lastEntryId) ?? false,
 });
-
-/**
- * Tells whether two processes have keys of the same ledger, and tells nothing else about them. The first is the one to
- * store; any of them proves it. A key that was never rotated has the check that earlier versions stored.
- */
-export function checksOfKey(sealKey: Uint8Array, ledgerId: string): readonly [string, ...string[]] {
-  const { current, older, digestKey } = parseKeyRing(sealKey);
-  const ofRing = `ring:${hashKey(digestKey, ledgerId)}`;
-  const ofKeys = [current, ...older].map((key) => hashKey(key, ledgerId));
-  return isRotated(sealKey) ? [ofRing, ...ofKeys] : [ofKeys[0] ?? ofRing, ofRing];
-}
-
-const isRotated = (sealKey: Uint8Array): boolean => sealKey.byteLength !== keyBytes;
-
-const hashKey = (key: Uint8Array, ledgerId: string): string =>
-  hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), key]), 'hex');

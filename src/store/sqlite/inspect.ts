@@ -19,7 +19,8 @@ import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
 import { compareSchema, findOddInternals, readSchema } from './compare-schema.ts';
-import { isKeyRing } from '../../ledger/key-ring.ts';
+import { isKeyRing, passKeyCheck } from '../../ledger/key-ring.ts';
+import { findLedgerId, readKeyCheck } from './key-check.ts';
 import { sealKeyBytes } from './seal-key-file.ts';
 import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
 
@@ -51,7 +52,7 @@ export async function* inspectFile(
       () => inspectCursors(ledger),
     ];
     yield* compareTables(ledger, ledgerSchema(version), 'file');
-    yield* checkKey(`${path}.key`);
+    yield* checkKey(ledger, path);
     for (const step of steps) {
       if (signal.aborted) return;
       yield* guarded(step);
@@ -148,17 +149,31 @@ function* checkPages(
     if (message !== 'ok') yield { kind, message: `${what} is damaged: ${String(message)}.` };
 }
 
-function* checkKey(path: string): Generator<StoreFinding, void, undefined> {
-  const found = statSync(path, { throwIfNoEntry: false })?.size;
-  if (found === undefined || found === sealKeyBytes) return;
+function* checkKey(ledger: Database, path: string): Generator<StoreFinding, void, undefined> {
+  const file = `${path}.key`;
+  const found = statSync(file, { throwIfNoEntry: false })?.size;
+  if (found === undefined) return;
   // Several keys are stored as text after a rotation.
-  if (found > mostKeyBytes || !isKeyRing(readFileSync(path)))
+  const key = found > mostKeyBytes ? new Uint8Array(0) : new Uint8Array(readFileSync(file));
+  if (isKeyRing(key)) yield* guarded(() => checkOtherKey(ledger, file, key));
+  else
     yield problem({
       kind: 'file',
       message:
         `The seal key file has ${found} bytes; expected ${sealKeyBytes}. Restore it: no other key opens ` +
         'what it sealed.',
     });
+}
+
+function* checkOtherKey(ledger: Database, file: string, key: Uint8Array): Generator<TableFinding> {
+  const check = readKeyCheck(ledger);
+  if (check === undefined || passKeyCheck(key, findLedgerId(ledger), String(check))) return;
+  yield {
+    kind: 'file',
+    message:
+      `${file} is not the seal key that the processes of this ledger used. Restore the file from your secrets. ` +
+      'If it is lost: quittance rotate-key --lost',
+  };
 }
 
 const mostKeyBytes = 65_536;

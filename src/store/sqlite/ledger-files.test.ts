@@ -167,7 +167,7 @@ describe('a ledger file', () => {
       await ledger.journal.append(new SampleCall('c').whole());
     });
     const database = new Database(path);
-    for (const table of ['marks', ...later]) database.exec(`DROP TABLE ${table}`);
+    for (const table of ['marks', 'key_check', ...later]) database.exec(`DROP TABLE ${table}`);
     database.exec('ALTER TABLE entries DROP COLUMN marks');
     database.pragma(`user_version = ${version}`);
     database.close();

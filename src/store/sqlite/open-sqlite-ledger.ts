@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { whenFree } from './backoff.ts';
 import { toDamagedFileError } from './damaged-file.ts';
 import type { Database } from './database.ts';
 import { loadDriver } from './database.ts';
@@ -8,6 +9,7 @@ import { openLedgerFile } from './open-file.ts';
 import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
 import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
+import { checkOpeningKey } from './key-check.ts';
 import { setUpToWrite } from './write-parts.ts';
 
 /** Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. */
@@ -23,6 +25,8 @@ export async function openSqliteLedger(
     if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     database = await openLedgerFile(path, options.readOnly ?? false);
     setUpToWrite(database, writeSettings(options));
+    const opened = database;
+    if (options.readOnly !== true) await whenFree(() => checkOpeningKey(opened, path, options.sealKey));
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
     database?.close();

@@ -7,7 +7,8 @@
  * 2. The small tables (claims, counters, sealed, unsettled, states) are for the checks of an append. They change only
  *    in the commit of the entry that changes them. `marks` says which entry is the last about each row: see `Marks`.
  * 3. `cursors` stores how far readers have got: no entry records it.
- * 4. A program never opens a file that a newer version has changed, because it could break it.
+ * 4. `key_check` recognizes the seal keys of the ledger, and tells nothing else about them.
+ * 5. A program never opens a file that a newer version has changed, because it could break it.
  */
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
@@ -88,6 +89,9 @@ const migrations: readonly string[] = [
   `
   CREATE TABLE marks (key TEXT PRIMARY KEY, position INTEGER NOT NULL) WITHOUT ROWID;
   ALTER TABLE entries ADD COLUMN marks INTEGER;
+  `,
+  `
+  CREATE TABLE key_check (text TEXT NOT NULL);
   `,
 ];
 /** The first version with marks. */

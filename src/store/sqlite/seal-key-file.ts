@@ -10,7 +10,7 @@ import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
 
 export const sealKeyBytes = 32;
 
-/** May a missing key be created? `sealed`: not for a ledger with sealed inputs, which a new key would not open. */
+/** May a missing key be created? `sealed`: not for a ledger that was used with a key: a new one would not open what that one sealed. */
 export type KeyMaking = 'make' | 'read only' | 'sealed';
 
 /**
@@ -41,7 +41,7 @@ function readOrMake(path: string, making: KeyMaking): Uint8Array {
     case 'sealed':
       throw new QuittanceError(
         'config.invalid',
-        `There is no seal key file ${path}, and the ledger has sealed inputs that a new key would not open. ` +
+        `There is no seal key file ${path}, and the ledger was used with a key: a new key would not open what that one sealed. ` +
           'Restore the file, or name the key with QUITTANCE_SEAL_KEY_FILE. If it is lost: quittance rotate-key --lost',
         { path },
       );

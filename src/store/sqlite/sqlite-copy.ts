@@ -47,7 +47,7 @@ export const takeSqliteCopy =
     try {
       if (existsSync(path)) copyFile(path, draft);
       const totals = await takeAll(await openLedgerFile(draft, false), source, `${path}.artifacts`, signal);
-      const ledger = await openSqliteLedger(draft, { sealKey: source.sealKey ?? new Uint8Array(32) });
+      const ledger = await openSqliteLedger(draft, { ...(source.sealKey && { sealKey: source.sealKey }) });
       try {
         await ledger.integrity.rebuild();
       } finally {

@@ -14,13 +14,13 @@ import type { Spill } from '../../ledger/spill.ts';
 import type { StoreTrouble } from '../../ledger/store-trouble.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
 import type { Database } from './database.ts';
-import { prepareValue } from './database.ts';
+import { isBusy, prepareValue } from './database.ts';
 import { HeadPages } from './head-pages.ts';
 import { LogKeeper } from './log-keeper.ts';
 import type { LogThreadData } from './log-thread.ts';
 import { ReadTables } from './read-tables.ts';
 import { createSalts } from '../files/salts.ts';
-import { hasSealed } from './has-sealed.ts';
+import { findLedgerId, hasKey, readKeyCheck, requireKey, storeKeyCheck } from './key-check.ts';
 import type { KeyMaking } from './seal-key-file.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
 import { SpillFile } from '../files/spill-file.ts';
@@ -59,6 +59,7 @@ export class SqliteLedger implements Ledger {
   /** Another process may rotate the keys in the file. Undefined if the host gave the key. */
   readonly readSealKey: (() => Uint8Array) | undefined;
   readonly #keyMaking: () => KeyMaking;
+  readonly #takeKey: () => Uint8Array;
   readonly #close: () => Promise<void>;
   readonly #listeners = new Set<(trouble: StoreTrouble) => void>();
 
@@ -74,7 +75,15 @@ export class SqliteLedger implements Ledger {
     const clock = options.clock ?? systemClock;
     const now = (this.now = clock.now.bind(clock));
     this.#sealKey = options.sealKey;
-    this.#keyMaking = () => (!this.#mayWrite ? 'read only' : hasSealed(database) ? 'sealed' : 'make');
+    this.#keyMaking = () => (!this.#mayWrite ? 'read only' : hasKey(database) ? 'sealed' : 'make');
+    this.#takeKey = () => {
+      const key = readSealKeyFile(`${path}.key`, this.#keyMaking());
+      if (this.#mayWrite) {
+        requireKey(database, path, key);
+        noteFirstKey(database, key);
+      }
+      return key;
+    };
     this.readSealKey =
       options.sealKey === undefined ? () => readSealKeyFile(`${path}.key`, 'read only') : options.readSealKey;
     const salt = createSalts();
@@ -150,8 +159,13 @@ export class SqliteLedger implements Ledger {
 
   /** Read on first use: a process that only reads the ledger needs no key. */
   get sealKey(): Uint8Array {
-    this.#sealKey ??= readSealKeyFile(`${this.#path}.key`, this.#keyMaking());
+    this.#sealKey ??= this.#takeKey();
     return this.#sealKey;
+  }
+
+  /** Throws if the ledger has a key that this process lacks. */
+  requireSealKey(): void {
+    if (this.#keyMaking() === 'sealed') void this.sealKey;
   }
 
   /** Writes what is queued, then closes the file and ends the owner. */
@@ -167,7 +181,7 @@ function openSpill(
   ownerId: string,
   salt: () => string,
 ): SpillFile {
-  const ledgerId = readLedgerId(database);
+  const ledgerId = findLedgerId(database);
   return new SpillFile({ folder: `${path}.spill`, ownerId, ledgerId }, options.spillBytes ?? 1_048_576, salt);
 }
 
@@ -178,8 +192,15 @@ const createSpill = (file: SpillFile | undefined, owners: SqliteOwners): Spill =
   drop: (other, lastEntryId) => file?.drop(other, lastEntryId) ?? false,
 });
 
-const readLedgerId = (database: Database): string =>
-  prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() as string;
+/** If another process writes just now, the next process that opens the ledger notes it. */
+function noteFirstKey(database: Database, key: Uint8Array): void {
+  if (database.inTransaction || readKeyCheck(database) !== undefined) return;
+  try {
+    storeKeyCheck(database, key, true);
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+  }
+}
 
 const toThreadData = (
   database: Database,
@@ -188,7 +209,7 @@ const toThreadData = (
   logMemory: SharedArrayBuffer,
 ): LogThreadData => ({
   path: resolve(path),
-  ledgerId: readLedgerId(database),
+  ledgerId: findLedgerId(database),
   settings: writeSettings(options),
   logMemory,
 });
