@@ -1,5 +1,5 @@
 /**
- * Checks the style that no linter knows: plain English, and no waits in tests that fail on a busy machine.
+ * Checks the style that no linter knows: plain English, and no tests that fail by chance on a busy machine.
  * `npm run house`, part of `npm run lint`. Old text is listed in house/baseline.json; a file may not get worse. `--update` shortens that list,
  * `--list [path]` prints every hit, old ones too.
  */
