@@ -1,5 +1,5 @@
 /**
- * Checks what no linter knows: plain English, no waits in tests that fail on a busy machine, and the meters of the
+ * Checks what no linter knows: plain English, no tests that fail by chance on a busy machine, and the meters of the
  * structure. `npm run house`, part of `npm run lint`. Old text is listed in house/baseline.json, and the meters are
  * recorded in house/meters.json; neither may get worse. `--update` lowers both, `--list [path]` prints every hit, old ones
  * too.

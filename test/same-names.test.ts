@@ -9,7 +9,7 @@ type Fields = { readonly [name: string]: unknown };
 let app: TestServer;
 beforeAll(async () => {
   app = await startServer();
-  await app.ask('read', 'read_note', { id: '1' }, { waitMs: 10_000 });
+  await app.ask('read', 'read_note', { id: '1' }, { waitMs: 60_000 });
   await app.ask('held', 'delete_file', { path: '/a', password: 'secret' });
   await app.ask('weather', 'get_weather', { city: 'Bern' });
   await app.post('/v1/grants', {

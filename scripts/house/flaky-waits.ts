@@ -87,7 +87,7 @@ const expectsRejection = (node: ts.Node, name: string): boolean =>
   );
 
 /** `object.method(…)` */
-const isCallOf = (node: ts.Node, object: string, method: string): boolean =>
+const isCallOf = (node: ts.Node, object: string, method: string): node is ts.CallExpression =>
   ts.isCallExpression(node) &&
   ts.isPropertyAccessExpression(node.expression) &&
   node.expression.name.text === method &&

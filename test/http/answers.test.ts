@@ -39,7 +39,7 @@ describe('an artifact', () => {
       'a1',
       'read_log',
       {},
-      { waitMs: 10_000 },
+      { waitMs: 60_000 },
     );
     path = `/v1/sessions/s1/artifacts/${body.outcome.artifactId}`;
   });

@@ -222,13 +222,13 @@ describe('decisions', () => {
     const edit = { decision: 'edit', inputDigest: edited.inputDigest, arguments: { path: '/tmp/other' } };
     expect((await app.post(path(edited.confirmationId), edit, 'approver')).status).toBe(200);
     expect((await app.post(path(edited.confirmationId), edit, 'approver')).status).toBe(200);
-    expect((await app.ask('q3', 'delete_file', { path: '/tmp/q3' }, { waitMs: 5_000 })).body).toMatchObject({
+    expect((await app.ask('q3', 'delete_file', { path: '/tmp/q3' }, { waitMs: 60_000 })).body).toMatchObject({
       decision: 'allow',
       arguments: { path: '/tmp/other' },
     });
     const answered = await hold('q4');
     await app.post(path(answered.confirmationId), { decision: 'respond', response: 'Leave it.' }, 'approver');
-    expect((await app.ask('q4', 'delete_file', { path: '/tmp/q4' }, { waitMs: 5_000 })).body).toMatchObject({
+    expect((await app.ask('q4', 'delete_file', { path: '/tmp/q4' }, { waitMs: 60_000 })).body).toMatchObject({
       decision: 'deny',
       outcome: { code: 'confirmation.answered' },
     });
@@ -371,7 +371,7 @@ describe('reading', () => {
   });
 
   test('serves artifacts in pieces', async () => {
-    const { body } = await app.ask('a1', 'read_log', {}, { waitMs: 10_000 });
+    const { body } = await app.ask('a1', 'read_log', {}, { waitMs: 60_000 });
     const { artifactId } = (body as { outcome: { artifactId: string } }).outcome;
     const path = `/v1/sessions/s1/artifacts/${artifactId}`;
     const whole = await fetch(app.server.url + path, {
@@ -584,7 +584,7 @@ describe('reading', () => {
   });
 
   test('accepts the resolution of an unresolved call, once', async () => {
-    expect((await app.ask('r1', 'charge_card', {}, { waitMs: 10_000 })).body).toMatchObject({
+    expect((await app.ask('r1', 'charge_card', {}, { waitMs: 60_000 })).body).toMatchObject({
       outcome: { type: 'ToolTimeout' },
     });
     const unresolved = await app.get<{ rows: unknown[] }>('/v1/unresolved');

@@ -15,7 +15,7 @@ const ids = ['report.html', 'a.pdf', 'index.html', 'x.js', '...', '.env', 'a/b.c
 test.each(ids)(
   'a call and a session named %j are found by the API, and are not taken for files',
   async (id) => {
-    const sent = { sessionId: id, call: { id, name: 'read_note', arguments: { id } }, waitMs: 10_000 };
+    const sent = { sessionId: id, call: { id, name: 'read_note', arguments: { id } }, waitMs: 60_000 };
     expect((await app.post('/v1/calls', sent, 'operator')).status).toBe(200);
     const step = encodeURIComponent(id);
     const found = await app.get<CallDetail>(`/v1/sessions/${step}/calls/${step}`);

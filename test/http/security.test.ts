@@ -407,7 +407,7 @@ describe('input and output', () => {
   });
 
   test('names of artifacts are only names: nothing leads out of the session', async () => {
-    const { body } = await app.ask('art', 'read_log', {}, { waitMs: 10_000 });
+    const { body } = await app.ask('art', 'read_log', {}, { waitMs: 60_000 });
     const { artifactId } = (body as unknown as { outcome: { artifactId: string } }).outcome;
     for (const id of [
       '../../ledger.db',

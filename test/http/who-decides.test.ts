@@ -102,7 +102,7 @@ test('only the roles of a route may use it, and no client without a token', asyn
 describe('an unresolved call', () => {
   const lose = async (id: string, token: string): Promise<string> => {
     // Its own session: calls with equal arguments in one session would be twins.
-    const sent = { sessionId: id, call: { id, name: 'charge_card', arguments: {} }, waitMs: 10_000 };
+    const sent = { sessionId: id, call: { id, name: 'charge_card', arguments: {} }, waitMs: 60_000 };
     await send('/v1/calls', sent, token);
     await expect
       .poll(async () => (await app.runtime.calls.unresolved({})).rows.map(({ callId }) => callId))

@@ -270,9 +270,11 @@ test('the last position never runs ahead of entries whose commits are slow', asy
       looks.push({ last, seen: await countUntil(last) });
     }
   })();
+  // On a busy machine the reader may get little time meanwhile.
+  const hasSeenMuch = (): boolean => looks.length > 10 && new Set(looks.map(({ last }) => last)).size > 5;
   await Promise.all(
     handles.map(async (ledger, host) => {
-      for (let n = 0; n < 12; n++)
+      for (let n = 0; n < 12 || (n < 100 && !hasSeenMuch()); n++)
         await Promise.all(
           [0, 1, 2].map(async (session) => {
             const call = new SampleCall(`c${host}-${n}-${session}`, { sessionId: `s${host}-${session}` });
@@ -283,8 +285,7 @@ test('the last position never runs ahead of entries whose commits are slow', asy
   );
   writing = false;
   await looking;
-  expect(looks.length).toBeGreaterThan(10);
-  expect(new Set(looks.map(({ last }) => last)).size).toBeGreaterThan(5);
+  expect(hasSeenMuch()).toBe(true);
   // No entry appears later before a position that a reader already has.
   for (const { last, seen } of looks) expect(await countUntil(last)).toBe(seen);
   await expect

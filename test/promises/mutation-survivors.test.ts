@@ -174,7 +174,7 @@ describe('a ledger that fails', () => {
 
   it('[no-silent-rerun] makes no other attempt after a failure that it could not store', async () => {
     const failing = failingLedger();
-    failing.failAt = ({ events }) => events.some((event) => event.type === 'tool.responded' && !event.final);
+    failing.failAt = ({ events }) => events.some((event) => 'final' in event && event.final === false);
     let ran = 0;
     const { runtime, turn } = setStage({
       ledger: failing.ledger,

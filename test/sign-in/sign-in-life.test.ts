@@ -438,7 +438,7 @@ describe('acts of a signed-in person', () => {
       method: 'oidc',
     });
     const [ada, olga] = [await signIn(stage.url, 'u-ada'), await signIn(stage.url, 'u-olga')];
-    await stage.app.ask('c-unknown', 'charge_card', {}, { waitMs: 5_000 });
+    await stage.app.ask('c-unknown', 'charge_card', {}, { waitMs: 60_000 });
     const resolved = await send(ada, '/v1/sessions/s1/calls/c-unknown/resolution', {
       resolution: 'failed',
       reason: 'The bank says so.',

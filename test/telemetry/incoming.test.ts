@@ -33,7 +33,7 @@ async function ask(id: string, traceparent: string): Promise<CallDetail> {
     body: JSON.stringify({
       sessionId: 's1',
       call: { id, name: 'read_note', arguments: { id } },
-      waitMs: 10_000,
+      waitMs: 60_000,
     }),
   });
   expect([answer.status, ((await answer.json()) as { decision: string }).decision]).toEqual([200, 'settled']);
