@@ -128,7 +128,10 @@ describe.each<[string, JsonObject, JsonValue]>([
   ['unique items', { type: 'array', uniqueItems: true }, list(20_000, (index) => ({ a: { b: index } }))],
   [
     'alternatives for each of many items',
-    { type: 'array', items: { anyOf: list(branches - 5, (index) => ({ type: 'object', required: [`r${index}`] })) } },
+    {
+      type: 'array',
+      items: { anyOf: list(branches - 5, (index) => ({ type: 'object', required: [`r${index}`] })) },
+    },
     list(100_000, () => ({})),
   ],
   [
