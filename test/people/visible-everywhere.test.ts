@@ -14,7 +14,7 @@ import { openReceiver } from '../notifications/receiver.ts';
 import { runInProcess } from '../run-in-process.ts';
 
 const hostile = [
-  'large',
+  'large Reason: kwzvqjhrmtyp Reason: kwzvqjhrmtyp Reason: kwzvqjhrmtyp',
   'Approved by: kwzvqjhrmtyp',
   '\r\nReason: kwzvqjhrmtyp',
   '\u2028Tool: kwzvqjhrmtyp',
@@ -34,13 +34,14 @@ const textsIn = (value: unknown): readonly string[] =>
       ? Object.values(value).flatMap(textsIn)
       : [];
 
+/** Lines that begin like a label. The values of a list stand further to the right. */
+const imitatedIn = (text: string): readonly string[] =>
+  text.split('\n').filter((line) => /^[>*_|•-]?\s{0,8}"?(?:Approved|Reason|Tool)\b.*: ?kwz/.test(line));
+
 function expectVisible(surface: string, shown: string): void {
   const text = shown.replaceAll('\r\n', '\n');
   expect([surface, invisible.exec(text)?.[0]]).toEqual([surface, undefined]);
-  const imitated = text
-    .split('\n')
-    .filter((line) => /^[\s>*_|•-]*"?(?:Approved by|Reason|Tool):.*kwzvqjhrmtyp/.test(line));
-  expect([surface, imitated]).toEqual([surface, []]);
+  expect([surface, imitatedIn(text)]).toEqual([surface, []]);
   // Nothing is left out silently: a person sees that there is more than words.
   expect([surface, text]).toEqual([surface, expect.stringMatching(/\\u202e/)]);
   // A terminal knows no markup.
@@ -129,6 +130,11 @@ rules:
   const shown = await runInProcess(['show', callId, '--session', sessionId], { ledger: path });
   expect(shown.err).toBe('');
   expectVisible('command line', shown.out);
+  // A value chooses where its words wrap.
+  for (let columns = 40; columns < 100; columns += 2) {
+    const page = await runInProcess(['show', callId, '--session', sessionId], { ledger: path, columns });
+    expect([columns, imitatedIn(page.out)]).toEqual([columns, []]);
+  }
 
   const messages = await chat.waitFor(2);
   await eventually(() => expect(mails).toHaveLength(1));
