@@ -139,7 +139,11 @@ async function giveAway(
         case 'log':
           context.log(text, { value });
           return 'done';
-        default:
+        case 'output':
+        case 'preview':
+        case 'report':
+        case 'reported error':
+        case 'notes of a report':
           return value;
       }
     },
