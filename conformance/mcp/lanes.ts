@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { tokenFileOptions } from '../../test/make-token.ts';
 import { nodeCommand, startProgram } from './start-program.ts';
 import { legacyOnly, modernOnly } from './known-failures.ts';
 import type { Revision } from './run-suite.ts';
@@ -33,7 +34,9 @@ async function startGateway(entry: object, closeFirst?: () => Promise<void>): Pr
   const config = join(folder, 'mcp.json');
   const configuration = { mcpServers: { fixture: entry } };
   await writeFile(config, JSON.stringify(configuration));
-  const ledger = ['--ledger', join(folder, 'ledger.db')];
+  const path = join(folder, 'ledger.db');
+  // To observe is a decision, and there is no person at a terminal.
+  const ledger = ['--ledger', path, ...tokenFileOptions(path)];
   const options = ['--config', config, '--observe', '--http', '0', '--open', '--json', ...ledger];
   const { url, close } = await startProgram([program, 'mcp', ...options]);
   return {
@@ -63,7 +66,9 @@ async function chained(): Promise<Started> {
   const folder = await mkdtemp(join(tmpdir(), 'quittance-mcp-chain-'));
   const config = join(folder, 'mcp.json');
   await writeFile(config, JSON.stringify({ mcpServers: { fixture: { type: 'http', url } } }));
-  const ledger = ['--ledger', join(folder, 'ledger.db')];
+  const path = join(folder, 'ledger.db');
+  // To observe is a decision, and there is no person at a terminal.
+  const ledger = ['--ledger', path, ...tokenFileOptions(path)];
   return startGateway(
     toEntry(nodeCommand(program, 'mcp', '--config', config, '--observe', ...ledger)),
     async () => {

@@ -15,7 +15,7 @@ import { confirmationLines } from './confirmation-lines.ts';
 import type { PageLayout } from './page-layout.ts';
 import { comparisonSection } from './comparison-section.ts';
 import { previewLines } from './preview-lines.ts';
-import { block, indent, json, labelled, paragraph, section } from './page-layout.ts';
+import { block, indent, json, labelled, paragraph, question, section } from './page-layout.ts';
 import { terminalId, safeSentence, terminalText } from './terminal-text.ts';
 import { fit, trim } from './text-width.ts';
 import { age, duration, localTimeText } from './time-text.ts';
@@ -89,7 +89,7 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
   const shown = facts.filter((fact): fact is [string, string] => !!fact[1]);
   return [
     `${page.paint('bold', terminalId(call.callId))}  ${page.paint(colorOf(word), word)}${why === '' ? '' : `  ${terminalText(why)}`}`,
-    ...(summary.message === undefined ? [] : paragraph(summary.message, page)),
+    ...(summary.message === undefined ? [] : question(summary.message, page)),
     '',
     ...shown.flatMap(([name, value]) => labelled(name, value, page)),
   ];

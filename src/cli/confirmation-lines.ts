@@ -10,7 +10,7 @@ import { differenceLines } from './difference-lines.ts';
 import { shellWord } from './find-call.ts';
 import { inputDifference } from './input-difference.ts';
 import type { PageLayout } from './page-layout.ts';
-import { labelled, paragraph } from './page-layout.ts';
+import { labelled, question } from './page-layout.ts';
 import { askLines } from './question-page.ts';
 import { terminalText } from './terminal-text.ts';
 import { localTimeText } from './time-text.ts';
@@ -128,7 +128,7 @@ function votedLines(event: ConfirmationVoted, input: JsonValue, page: PageLayout
 }
 
 const held = (event: ToolHeld, page: PageLayout): string[] => [
-  ...paragraph(event.description, page),
+  ...question(event.description, page),
   ...event.asks.flatMap((ask) => askLines(ask, page)),
   ...(event.risk.length === 0 ? [] : labelled('risk', event.risk.join(', '), page)),
   ...(event.expiresAt === undefined

@@ -47,6 +47,12 @@ export const json = (value: JsonValue, page: PageLayout, amount?: Amount): strin
 /** Marks a continued line, so that wrapped text cannot imitate separate lines. */
 const continued = '↪ ';
 
+/** A paragraph with values of a model or a server in it. */
+export const question = (text: string, page: PageLayout): string[] =>
+  wrap(terminalText(text), page.textWidth - continued.length).map((line, index) =>
+    index === 0 ? line : `${continued}${line}`,
+  );
+
 /** Untrusted text in lines. A very long text is cut with a note, unless all of it is wanted. */
 export function block(text: string, page: PageLayout, amount: Amount = 'start'): string[] {
   const width = page.textWidth - indent.length;

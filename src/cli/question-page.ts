@@ -6,7 +6,7 @@ import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { comparisonSection } from './comparison-section.ts';
 import type { PageLayout } from './page-layout.ts';
-import { indent, json, labelled, paragraph, section } from './page-layout.ts';
+import { indent, json, labelled, question, section } from './page-layout.ts';
 import { approvalLines } from './approval-lines.ts';
 import { previewLines } from './preview-lines.ts';
 import { terminalText, terminalId } from './terminal-text.ts';
@@ -21,7 +21,7 @@ export function questionPage(view: ConfirmationView, page: PageLayout, now: numb
     ...facts(view, page, now),
     ...section(
       'Why',
-      [...paragraph(view.description, inside), ...view.asks.flatMap((ask) => askLines(ask, inside))],
+      [...question(view.description, inside), ...view.asks.flatMap((ask) => askLines(ask, inside))],
       page,
     ),
     ...section('Approvals', approvalLines(view, inside), page),

@@ -6,12 +6,14 @@
  * with another kind of outcome is the last.
  */
 import type { JsonObject } from '../base/json.ts';
+import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
 import { redacted } from '../base/text-mask.ts';
 import type { Call } from '../call/call.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
+import { whyRoleForbids } from '../runtime/host/rights.ts';
 import type { Turn } from '../runtime/turn/turn.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
@@ -64,6 +66,9 @@ export async function repeatCalls(
   calls: readonly RepeatableCall[],
   { sessionId, parentSessionId, askedBy, goOn, signal, onOutcome }: RepeatOptions,
 ): Promise<void> {
+  const why = whyRoleForbids(askedBy, 'operator');
+  if (why !== undefined)
+    throw new QuittanceError('confirmation.forbidden', `The calls are not made again: ${why}.`);
   // Guards against duplicates and loops count within a turn, so calls share turns as they did.
   const turns = new Map<string, Turn>();
   for (const call of calls) {

@@ -1,9 +1,13 @@
 /** Who may do what is decided by the runtime: the library, the command line and HTTP get the same answer. */
-import { isQuittanceError } from 'quittance';
+import { createRuntime, defineTool, isQuittanceError, ToolError } from 'quittance';
 import type { DirectIdentity } from 'quittance/events';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/runtime/host/limits.ts';
 import { apiSchemas } from '../../src/http/api-schemas.ts';
+import { repeatCalls } from '../../src/replay/repeat-calls.ts';
+import type { CallRef } from '../../src/runtime/state/gate.ts';
+import { eventually } from '../eventually.ts';
 import { payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
 
 const dayMs = 86_400_000;
@@ -71,6 +75,87 @@ describe('[bound-approval] the runtime checks rights for every caller', () => {
     );
     expect(await codeOf(undo)).toBe('confirmation.forbidden');
   });
+});
+
+test.each(['viewer', 'approver'])(
+  'a worker whose token has the role %s claims and reports nothing, through the library too',
+  async (role) => {
+    const tool = defineTool({ name: 'render', mode: 'external', handoff: true, timeoutMs: 60_000 });
+    const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
+    const told = runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'render', arguments: {} });
+    const claim = await eventually(async () => {
+      const found = await runtime.handoffs.claim(
+        { toolName: 'render' },
+        { worker: 'farm', identity: token('farm', 'operator') },
+      );
+      if (found === undefined) throw new Error('The call does not wait yet.');
+      return found;
+    });
+    const identity = token('mal', role);
+    for (const choice of [{ toolName: 'render' }, { sessionId: 's', callId: 'c' }])
+      expect(await codeOf(runtime.handoffs.claim(choice as CallRef, { worker: 'mal', identity }))).toBe(
+        'confirmation.forbidden',
+      );
+    expect(await codeOf(runtime.handoffs.report(claim.token, { output: 'forged' }, {}, identity))).toBe(
+      'confirmation.forbidden',
+    );
+    await runtime.handoffs.report(claim.token, { output: 'true' }, {}, token('farm', 'operator'));
+    expect(await told).toMatchObject({ output: 'true' });
+    await runtime.close();
+  },
+);
+
+test('an operator asks the tool what happened, and only an approver states it, through the library too', async () => {
+  const tool = defineTool({
+    name: 'pay',
+    mode: 'external',
+    run: (): string => {
+      throw new ToolError('tool.indeterminate', 'The connection broke.');
+    },
+    reconcile: () => ({ status: 'unknown' }),
+  });
+  const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
+  const ref = { sessionId: 's', callId: 'c' };
+  await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: {} });
+  const found = { by: 'mal', resolution: 'failed' } as const;
+  for (const role of ['viewer', 'operator'])
+    expect(await codeOf(runtime.calls.reconcile(ref, { ...found, identity: token('mal', role) }))).toBe(
+      'confirmation.forbidden',
+    );
+  const asks = { ask: 'tool', by: 'mal' } as const;
+  expect(await codeOf(runtime.calls.reconcile(ref, { ...asks, identity: token('mal', 'viewer') }))).toBe(
+    'confirmation.forbidden',
+  );
+  expect(await codeOf(runtime.calls.reconcile(ref, { ...asks, identity: token('mal', 'operator') }))).toBe(
+    'accepted',
+  );
+  expect(await codeOf(runtime.calls.reconcile(ref, { ...found, identity: token('grace', 'approver') }))).toBe(
+    'accepted',
+  );
+});
+
+test.each(['viewer', 'approver'])('a token with the role %s makes no call of a fork again', async (role) => {
+  const ran: string[] = [];
+  const tool = defineTool({ name: 'get_note', mode: 'read', run: () => void ran.push('get_note') });
+  const runtime = createRuntime({ tools: [tool], ledger: createMemoryLedger() });
+  const call = {
+    turnId: 't',
+    callId: 'c',
+    toolName: 'get_note',
+    arguments: {},
+    principal: undefined,
+    attrs: undefined,
+    outcome: 'ToolExecutionResult',
+  } as const;
+  const repeat = repeatCalls(runtime, [call], {
+    sessionId: 's2',
+    parentSessionId: 's',
+    askedBy: token('mal', role),
+    goOn: false,
+    signal: new AbortController().signal,
+  });
+  expect(await codeOf(repeat)).toBe('confirmation.forbidden');
+  expect(ran).toEqual([]);
 });
 
 describe('the runtime checks limits for every caller', () => {

@@ -1,9 +1,11 @@
 /** Private keys and tokens in the shapes that programs give them, through outputs, errors, logs and artifacts. */
 import { generateKeyPairSync } from 'node:crypto';
-import type { JsonValue, ToolOutcome } from 'quittance';
+import type { JsonValue } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
+import { eventually } from '../eventually.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
@@ -68,36 +70,141 @@ const members: readonly (readonly [name: string, value: JsonValue, secret: strin
   ['base64 in an address', { url: encodeURIComponent(base64(pem)) }, base64(pem).slice(400, 430)],
 ];
 
-type Way = 'output' | 'error' | 'log' | 'artifact';
+type Way =
+  | 'output'
+  | 'error'
+  | 'log'
+  | 'artifact'
+  | 'file'
+  | 'partial record'
+  | 'preview'
+  | 'late result'
+  | 'reached target'
+  | 'report'
+  | 'reported error'
+  | 'notes of a report';
+const ways: readonly Way[] = [
+  'output',
+  'error',
+  'log',
+  'artifact',
+  'file',
+  'partial record',
+  'preview',
+  'late result',
+  'reached target',
+  'report',
+  'reported error',
+  'notes of a report',
+];
 
-/** Everything that is stored or returned about one call of a tool that gives this value. */
-async function giveAway(value: JsonValue, way: Way): Promise<string> {
+/** Everything that is returned or stored about one call of a tool that gives this value, in one text, and its artifacts. */
+async function giveAway(
+  value: JsonValue,
+  way: Way,
+): Promise<{ readonly text: string; readonly artifacts: readonly string[] }> {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const ledger = createMemoryLedger();
+  const clock = createManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const late = Promise.withResolvers<JsonValue>();
   const tool = defineTool({
     name: 'get_file',
-    mode: 'read',
-    run(_, context): JsonValue {
-      if (way === 'error') throw new Error(text);
-      if (way !== 'log') return way === 'artifact' ? { padding: 'x'.repeat(20_000), value } : value;
-      context.log(text);
-      return 'done';
+    mode: way === 'preview' ? 'destructive' : 'read',
+    timeoutMs: 1_000,
+    ...(way === 'preview' && {
+      preview: () => ({
+        kind: 'fields' as const,
+        fields: [
+          { name: 'what', before: value, after: text },
+          { name: 'rows', after: [value] },
+        ],
+      }),
+    }),
+    run(_, context): JsonValue | Promise<JsonValue> {
+      switch (way) {
+        case 'error':
+          throw new Error(text);
+        case 'artifact':
+          return { padding: 'x'.repeat(20_000), value };
+        case 'file':
+          return { file: context.attach({ mimeType: 'text/plain', name: 'key.txt', content: text }) };
+        case 'partial record':
+          context.record({ value });
+          throw new Error('The disk is full.');
+        case 'late result':
+          return late.promise;
+        case 'reached target':
+          context.reached(text);
+          return 'done';
+        case 'log':
+          context.log(text, { value });
+          return 'done';
+        case 'output':
+        case 'preview':
+        case 'report':
+        case 'reported error':
+        case 'notes of a report':
+          return value;
+      }
     },
   });
-  const runtime = createRuntime({ tools: [tool], ledger });
+  const remote = defineTool({ name: 'get_file', mode: 'read', handoff: true, timeoutMs: 60_000 });
+  const isReport = way === 'report' || way === 'reported error' || way === 'notes of a report';
+  const runtime = createRuntime({ tools: [isReport ? remote : tool], ledger, clock });
   const turn = runtime.turn({ sessionId: 's' });
-  const told: ToolOutcome = await turn.call({ id: 'c', name: 'get_file', arguments: {} });
+  const calling = turn.call({ id: 'c', name: 'get_file', arguments: {} }, { ifHeld: 'return' });
+  if (isReport) {
+    const claim = await eventually(async () => {
+      const found = await runtime.handoffs.claim({ toolName: 'get_file' }, { worker: 'farm' });
+      if (found === undefined) throw new Error('The call does not wait yet.');
+      return found;
+    });
+    await runtime.handoffs.report(
+      claim.token,
+      way === 'report' ? { output: value } : way === 'reported error' ? { error: text } : { output: 'done' },
+      way === 'notes of a report' ? { log: [{ message: text, fields: { value } }], reached: [text] } : {},
+    );
+  }
+  if (way === 'late result') {
+    await eventually(() => {
+      clock.advance(1_001);
+      return runtime.events.list({ sessionId: 's' }).then((events) => {
+        if (!JSON.stringify(events).includes('tool.responded')) throw new Error('It has not ended yet.');
+      });
+    });
+    late.resolve(value);
+    await eventually(async () => {
+      const events = await runtime.events.list({ sessionId: 's' });
+      if (!JSON.stringify(events).includes('tool.late')) throw new Error('It is not recorded yet.');
+    });
+  }
+  const told = await calling;
   const events = await runtime.events.list({ sessionId: 's' });
-  const stored =
-    told.type === 'ToolArtifactReference' ? await ledger.artifacts.read('s', told.artifactId) : undefined;
-  const content = stored?.content ?? '';
-  return `${JSON.stringify([told, events])}${typeof content === 'string' ? content : Buffer.from(content).toString()}`;
+  const said = JSON.stringify([told, events, await runtime.confirmations.list()]);
+  const artifacts: string[] = [];
+  for (const [artifactId] of said.matchAll(/\bart_\w+/g)) {
+    const stored = await ledger.artifacts.read('s', artifactId);
+    const content = stored?.content ?? '';
+    artifacts.push(typeof content === 'string' ? content : Buffer.from(content).toString());
+  }
+  await runtime.close();
+  return { text: said, artifacts };
 }
 
+// Else the test below would prove nothing.
+test.each(ways)('what a call gives by %s is told or stored', async (way) => {
+  const { text, artifacts } = await giveAway({ rows: ['kwzvqjhrmtyp'] }, way);
+  expect([text, ...artifacts].some((each) => each.includes('kwzvqjhrmtyp'))).toBe(true);
+});
+
 describe('[secrets-stay-out] a secret in another shape', () => {
-  test.each(members)('%s stays out of outputs, errors, logs and artifacts', async (_, value, secret) => {
+  test.each(members)('%s stays out of everything that a call tells and stores', async (_, value, secret) => {
     expect(secret.length).toBeGreaterThan(10);
-    for (const way of ['output', 'error', 'log', 'artifact'] as const)
-      expect([way, (await giveAway(value, way)).includes(secret)]).toEqual([way, false]);
+    const leaks: string[] = [];
+    for (const way of ways) {
+      const { text, artifacts } = await giveAway(value, way);
+      if ([text, ...artifacts].some((each) => each.includes(secret))) leaks.push(way);
+    }
+    expect(leaks).toEqual([]);
   });
 });

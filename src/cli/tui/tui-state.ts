@@ -7,6 +7,7 @@
  */
 import type { CallSummary } from '../../ledger/call-query.ts';
 import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import { limits } from '../../runtime/host/limits.ts';
 import type { Key } from './key.ts';
 
 export type Tab = 'calls' | 'inbox';
@@ -159,7 +160,10 @@ function pressWhileReading(
 
 function pressWhileDenying(state: TuiState, open: OpenQuestion, reason: string, key: Key): Pressed {
   const typed = (text: string): Pressed => ({
-    state: { ...state, open: { ...open, step: { type: 'denying', reason: text.slice(0, longestReason) } } },
+    state: {
+      ...state,
+      open: { ...open, step: { type: 'denying', reason: text.slice(0, limits.reasonChars) } },
+    },
   });
   switch (key.type) {
     case 'text':
@@ -184,8 +188,6 @@ function pressWhileDenying(state: TuiState, open: OpenQuestion, reason: string, 
       return { state };
   }
 }
-
-const longestReason = 2_000;
 
 const showQuestion = (view: ConfirmationView): OpenQuestion => ({
   view,

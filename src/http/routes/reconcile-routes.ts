@@ -33,7 +33,7 @@ export const reconcileRoutes: readonly Route[] = [
   defineRoute({
     method: 'POST',
     path: `${path}/resolution`,
-    // Either role may ask the tool. Only an approver may state what happened: it may let the effect run again.
+    // The runtime lets only an approver state what happened.
     access: 'operator or approver',
     summary:
       'Resolves a call whose effect is unknown. An approver who did not request the call states what happened, or the tool finds out.',
@@ -42,7 +42,6 @@ export const reconcileRoutes: readonly Route[] = [
     size: 'judged',
     async handle({ service, params, body, ...asked }) {
       const { actor } = asked;
-      if (!('ask' in body)) service.access.require(actor, 'approver');
       await refuseLargeCall(service, params);
       try {
         await service.runtime.calls.reconcile(params, {

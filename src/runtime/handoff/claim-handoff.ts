@@ -16,6 +16,7 @@ import { isHandoff, isUntaken, leaseIsOver, takenBy } from '../../call/handoff.t
 import type { DirectIdentity } from '../../call/event.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import { readIdentity } from '../host/acting.ts';
+import { refuseWorker } from '../host/rights.ts';
 import { BodyContext } from '../attempt/body-context.ts';
 import type { CallMaker } from '../state/accepted-call.ts';
 import type { BoundKey, ReadyCall } from '../state/call-stages.ts';
@@ -92,6 +93,7 @@ export async function claimHandoff(
 ): Promise<HandoffClaim | undefined> {
   const { engine } = state;
   checkTerms(terms);
+  refuseWorker(readIdentity('runtime.handoffs.claim', terms.identity, engine.redactor));
   if (typeof choice !== 'object' || choice === null || Array.isArray(choice))
     throw invalid('say which call: {sessionId, callId}, or {toolName}.');
   if (!('toolName' in choice)) return claimOne(state, choice, terms);

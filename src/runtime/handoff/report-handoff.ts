@@ -14,6 +14,7 @@ import { isHandoff, leaseIsOver } from '../../call/handoff.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import { readIdentity } from '../host/acting.ts';
+import { refuseWorker } from '../host/rights.ts';
 import { BodyContext } from '../attempt/body-context.ts';
 import type { ReadyCall } from '../state/call-stages.ts';
 import { AttemptRemarks } from '../attempt/attempt-remarks.ts';
@@ -87,6 +88,7 @@ export async function reportHandoff(
   const read = readReport(report);
   checkNotes(notes);
   const identity = readIdentity('runtime.handoffs.report', givenIdentity, engine.redactor);
+  refuseWorker(identity);
   const digest = keyedDigestJson(engine.seal.digestKey, ['report', read.said]);
   for (;;) {
     const stored = await engine.ledger.journal.readCall(grant.sessionId, grant.callId);

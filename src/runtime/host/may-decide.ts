@@ -11,6 +11,7 @@ import { approverOf } from './approver.ts';
 import type { ConfirmationView } from './confirmation-view.ts';
 import { toConfirmationView } from './confirmation-view.ts';
 import { askerAmong, dutiesAreSeparate } from './separate-duties.ts';
+import type { Needed } from './rights.ts';
 import { whyRoleForbids } from './rights.ts';
 import type { UnresolvedCall } from './unresolved-call.ts';
 
@@ -85,9 +86,10 @@ export async function whyNotAllowed(
   view: ConfirmationView | UnresolvedCall,
   acting: Acting,
   decision: ConfirmationDecision | 'resolve',
+  needed: Needed = 'approver',
 ): Promise<string | undefined> {
   for (const { by, identity, isMaker } of rightsUsed(acting)) {
-    const why = whyRoleForbids(identity, decision === 'resolve' ? 'operator or approver' : 'approver');
+    const why = whyRoleForbids(identity, needed);
     if (why !== undefined) return isMaker ? `${by}, who made the link, may not: ${why}` : why;
     if (mayDecide === undefined) continue;
     const allowed: unknown = await mayDecide(by, view, decision, identity);

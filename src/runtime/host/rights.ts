@@ -1,4 +1,5 @@
 /** Who may do what: roles and what they include, who may end a delegation, whom a token may speak for. Transports only ask here. */
+import { QuittanceError } from '../../base/error.ts';
 import { personNames } from '../../call/fits-seat.ts';
 import type { DirectIdentity, Identity } from '../../call/event.ts';
 import type { Delegation } from '../../call/delegation.ts';
@@ -48,6 +49,16 @@ export function whyRoleForbids(given: Identity, needed: Needed): string | undefi
   const own = (identity.roles ?? []).filter(isRole);
   if (own.length === 0 || own.some((role) => allows(role, needed))) return undefined;
   return `they have the role ${own.join(', ')}, and this needs ${needed}`;
+}
+
+/** Throws unless the roles of a worker let it run calls. */
+export function refuseWorker(identity: DirectIdentity): void {
+  const why = whyRoleForbids(identity, 'operator');
+  if (why !== undefined)
+    throw new QuittanceError(
+      'confirmation.forbidden',
+      `This worker may not run calls: ${why}. Give the worker a token with the role operator.`,
+    );
 }
 
 /**

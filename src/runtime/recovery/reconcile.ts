@@ -128,8 +128,10 @@ async function refuseUnauthorised(
   const mustDiffer = dutiesAreSeparate(engine, call) || (!asksTool && isRemote(identity));
   const why = mustDiffer ? whyAsker(engine, call, acting) : undefined;
   if (why !== undefined) forbid(why);
+  // What a person states may let the effect run again. What the tool finds is not a person's word.
+  const needed = asksTool ? 'operator or approver' : 'approver';
   const view = toUnresolvedCall(call, canAskTool(engine, call));
-  const not = view && (await whyNotAllowed(engine, view, acting, 'resolve'));
+  const not = view && (await whyNotAllowed(engine, view, acting, 'resolve', needed));
   if (not !== undefined) forbid(not);
 }
 
