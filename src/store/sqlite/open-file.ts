@@ -28,8 +28,20 @@ export async function openLedgerFile(
 
 /** Is this not the whole ledger? Then nothing may be written: a process would not know what already ran. */
 function refusePart(database: Database, path: string, mayLoseTail = false): void {
+  refuseWithoutId(database, path);
   refuseLostArtifacts(database, path);
   if (!mayLoseTail) refuseOlder(database, path);
+}
+
+function refuseWithoutId(database: Database, path: string): void {
+  const id = prepareValue<unknown>(database, 'SELECT ledger_id FROM ledger').get();
+  if (typeof id === 'string' && id !== '') return;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} has no valid id: another program changed the file, so nothing is written to it. Restore a backup to ` +
+      'another path: quittance restore FOLDER NEW.db. `quittance verify` reads the file as it is.',
+    { path },
+  );
 }
 
 /** Why a file that can be read would be refused by a process that makes calls. Undefined if it would not. */
