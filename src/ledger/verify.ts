@@ -230,7 +230,8 @@ class LedgerVerifier implements Verifier {
     }
     session.firstAt ??= entry.events.at(-1)?.at;
     const { callId, expectedVersion } = entry;
-    if (callId !== undefined && expectedVersion !== 'any') this.#noteTimes(session, stored, entry, expectedVersion);
+    if (callId !== undefined && expectedVersion !== 'any')
+      this.#noteTimes(session, stored, entry, expectedVersion);
     if (callId === undefined || session.calls === undefined) return;
     session.calls.set(callId, trackEntry(session.calls.get(callId) ?? newTrack(), entry, report));
   }

@@ -138,7 +138,9 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
       expect([command, code]).toEqual([command, 1]);
       expect(out.replaceAll(/\s+/g, ' ')).toMatch(/entries were cut off|is older than the files next to it/);
     }
-    expect(await runProgramHere(['rebuild', '--ledger', path], { cwd: folder, readTyped: confirming })).toMatchObject({
+    expect(
+      await runProgramHere(['rebuild', '--ledger', path], { cwd: folder, readTyped: confirming }),
+    ).toMatchObject({
       code: 1,
       err: expect.stringContaining('is older than') as string,
     });
@@ -183,7 +185,10 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     if (first === undefined || second === undefined) throw new Error('The story has two entries.');
     const spill = { folder: `${path}.spill`, ownerId: dead, ledgerId };
     mkdirSync(spill.folder, { recursive: true });
-    writeFileSync(join(spill.folder, dead), writeSpillLine(second, spill, () => 'A'.repeat(24)));
+    writeFileSync(
+      join(spill.folder, dead),
+      writeSpillLine(second, spill, () => 'A'.repeat(24)),
+    );
     const runtime = createRuntime({ tools: [], ledger });
     await expect(runtime.recover()).rejects.toThrow('is older than its spilled results');
     expect(readFileSync(join(spill.folder, dead), 'utf8')).toContain('later');

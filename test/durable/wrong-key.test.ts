@@ -42,7 +42,11 @@ async function withRuntime<Result>(
   }
 }
 
-const hold = (url: string, options: KeyOptions, args: Readonly<Record<string, unknown>> = { password: 'hunter2' }): Promise<void> =>
+const hold = (
+  url: string,
+  options: KeyOptions,
+  args: Readonly<Record<string, unknown>> = { password: 'hunter2' },
+): Promise<void> =>
   withRuntime(url, options, async (runtime) => {
     await runtime.turn({ sessionId: 's' }).submit({ id: 'c', name: 'transfer', arguments: args }).accepted;
     await eventually(async () => {
@@ -80,7 +84,9 @@ describe('[nothing-lost] another seal key than that of the ledger', () => {
   ])('is refused at open on both stores, and a call with %s stays held', async (_, args) => {
     for (const [name, url] of await stores()) {
       await hold(url, { sealKey: keyOf(7) }, args);
-      expect.soft(await refusal(url, { sealKey: keyOf(8) }), name).toMatch(/^config\.invalid: .*QUITTANCE_SEAL_KEY_FILE/s);
+      expect
+        .soft(await refusal(url, { sealKey: keyOf(8) }), name)
+        .toMatch(/^config\.invalid: .*QUITTANCE_SEAL_KEY_FILE/s);
       expect.soft(await refusal(url, { sealKey: keyOf(7) }), name).toBe('held');
     }
   });

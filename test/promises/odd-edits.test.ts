@@ -31,7 +31,10 @@ test.each<[name: string, sql: string]>([
        ELSE (SELECT bodies FROM entries WHERE bodies IS NOT NULL ORDER BY position LIMIT 1) END
      WHERE position IN ((SELECT min(position) FROM entries WHERE bodies IS NOT NULL), (SELECT max(position) FROM entries WHERE bodies IS NOT NULL))`,
   ],
-  ['bodies are JSON of another kind', `UPDATE entries SET bodies = '[1, null, "x", {}, [], 7]' WHERE bodies IS NOT NULL`],
+  [
+    'bodies are JSON of another kind',
+    `UPDATE entries SET bodies = '[1, null, "x", {}, [], 7]' WHERE bodies IS NOT NULL`,
+  ],
   ['bodies are numbers', 'UPDATE entries SET bodies = 7 WHERE bodies IS NOT NULL'],
   ['the text of an entry is a blob', `UPDATE entries SET text = x'7b7d' WHERE position = 2`],
   ['the text of an entry is NULL', `${loosely} UPDATE entries SET text = NULL WHERE position = 2`],
@@ -63,9 +66,11 @@ test.each<[name: string, sql: string]>([
       cwd: copy,
       readTyped: confirming,
     });
-    expect.soft(`${out}\n${err}`, `${command}: ${name}`).not.toMatch(
-      /TypeError|RangeError|SyntaxError|SqliteError|Internal error|bug|Cannot read|is not a function|is not iterable|undefined|datatype mismatch|\bat .*\.ts:/,
-    );
+    expect
+      .soft(`${out}\n${err}`, `${command}: ${name}`)
+      .not.toMatch(
+        /TypeError|RangeError|SyntaxError|SqliteError|Internal error|bug|Cannot read|is not a function|is not iterable|undefined|datatype mismatch|\bat .*\.ts:/,
+      );
     expect.soft(nth === 0 ? [1] : [0, 1], `${command}: ${name}\n${out}\n${err}`).toContain(code);
   }
   rmSync(copy, { recursive: true, force: true });

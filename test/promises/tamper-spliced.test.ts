@@ -30,7 +30,12 @@ afterAll(async () => {
 
 const clock = createManualClock();
 const sealKey = new Uint8Array(32).fill(7);
-const tool = defineTool({ name: 'pay', mode: 'external', input: { type: 'object' }, run: () => (clock.advance(1_000), 'paid') });
+const tool = defineTool({
+  name: 'pay',
+  mode: 'external',
+  input: { type: 'object' },
+  run: () => (clock.advance(1_000), 'paid'),
+});
 
 type Place = { readonly store: 'SQLite' | 'PostgreSQL'; readonly url: string; readonly schema: string };
 const newPlace = (store: Place['store']): Place => {

@@ -38,7 +38,8 @@ export async function importSpills({ ledger, spill }: Engine): Promise<number> {
         // `conflict` means that the entry is already stored, or that its call has another outcome.
         const result = await ledger.journal.append(entry);
         const { status } = result;
-        if (result.status === 'conflict' && isOlder(result.version, entry)) throw new LedgerTrouble(olderError(entry));
+        if (result.status === 'conflict' && isOlder(result.version, entry))
+          throw new LedgerTrouble(olderError(entry));
         // Another process has changed a shared state since. The outcome still counts.
         if (status === 'moved') await ledger.journal.append({ ...entry, moves: undefined });
         imported++;

@@ -168,7 +168,13 @@ function* checkKey(ledger: Database, path: string): Generator<StoreFinding, void
 function* checkOtherKey(ledger: Database, file: string, key: Uint8Array): Generator<TableFinding> {
   const check = readKeyCheck(ledger);
   const ledgerId: unknown = findLedgerId(ledger);
-  if (check === undefined || typeof ledgerId !== 'string' || ledgerId === '' || passKeyCheck(key, ledgerId, String(check))) return;
+  if (
+    check === undefined ||
+    typeof ledgerId !== 'string' ||
+    ledgerId === '' ||
+    passKeyCheck(key, ledgerId, String(check))
+  )
+    return;
   yield {
     kind: 'file',
     message:

@@ -22,7 +22,8 @@ export function fileHasKey(path: string): boolean {
   let database: Database | undefined;
   try {
     database = openDatabase(path, { readOnly: true, mustExist: true });
-    const lacksTable = prepareValue(database, `SELECT 1 FROM sqlite_schema WHERE name = 'key_check'`).get() === undefined;
+    const lacksTable =
+      prepareValue(database, `SELECT 1 FROM sqlite_schema WHERE name = 'key_check'`).get() === undefined;
     return lacksTable ? hasSealed(database) : hasKey(database);
   } catch {
     return false;

@@ -26,8 +26,7 @@ export async function openSqliteLedger(
     database = await openLedgerFile(path, options.readOnly ?? false, options.synchronous === 'normal');
     setUpToWrite(database, writeSettings(options));
     const opened = database;
-    if (options.readOnly !== true)
-      await whenFree(() => checkOpeningKey(opened, path, options.sealKey));
+    if (options.readOnly !== true) await whenFree(() => checkOpeningKey(opened, path, options.sealKey));
     return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
   } catch (error) {
     database?.close();

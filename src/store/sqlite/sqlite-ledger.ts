@@ -219,7 +219,10 @@ const toThreadData = (
  * A reader leaves no file behind: without read tables on disk it builds its own in memory. So it does beside tables that know
  * more than the ledger, because they tell that the ledger is older. */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
-  readOnly === true && (database.memory || !existsSync(`${path}.read`) || findOlder(database, path) !== undefined) ? ':memory:' : `${path}.read`;
+  readOnly === true &&
+  (database.memory || !existsSync(`${path}.read`) || findOlder(database, path) !== undefined)
+    ? ':memory:'
+    : `${path}.read`;
 
 function createWatch(database: Database, heads: Heads): ChangeWatch {
   const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
