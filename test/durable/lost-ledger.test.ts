@@ -152,17 +152,6 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     expect(await opened(path)).toBe('opened');
   });
 
-  test('is refused if it goes on differently from the same point', async () => {
-    const path = place();
-    await call(path, 'a');
-    const other = place();
-    for (const end of ['', '.key']) cpSync(path + end, other + end);
-    await call(path, 'b');
-    await call(other, 'c');
-    cpSync(other, path);
-    expect(await opened(path)).toContain('is older than the files next to it');
-  });
-
   test('is accepted where a power loss may drop the last commits by the choice of the host', async () => {
     const path = place();
     await call(path, 'a');

@@ -138,15 +138,10 @@ export function findOlder(database: Database, path: string): string | undefined 
   if (seen === undefined || seen.ledgerId !== prepareValue(database, 'SELECT ledger_id FROM ledger').get())
     return undefined;
   const end = prepareValue<number>(database, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
-  if (seen.position > end) return `entry ${seen.position}, and the ledger ends at ${end}`;
-  const found = prepareValue<string>(database, 'SELECT hash FROM entries WHERE position = ?').get(
-    seen.position,
-  );
-  // An entry that is missing before the end was dropped with its session.
-  return (found ?? seen.hash) === seen.hash ? undefined : `another entry ${seen.position}`;
+  return seen.position > end ? `entry ${seen.position}, and the ledger ends at ${end}` : undefined;
 }
 
-type Progress = { readonly ledgerId: string; readonly position: number; readonly hash: string };
+type Progress = { readonly ledgerId: string; readonly position: number };
 
 /** How far the read tables are. Undefined if they cannot tell: they are made again when they are needed. */
 function readProgress(path: string): Progress | undefined {
@@ -154,10 +149,7 @@ function readProgress(path: string): Progress | undefined {
   let tables: Database | undefined;
   try {
     tables = openToRead(path);
-    const found = prepareRow<Progress>(
-      tables,
-      'SELECT ledger_id AS ledgerId, position, hash FROM progress',
-    ).get();
+    const found = prepareRow<Progress>(tables, 'SELECT ledger_id AS ledgerId, position FROM progress').get();
     return found !== undefined && Number.isSafeInteger(found.position) ? found : undefined;
   } catch {
     return undefined;
