@@ -45,9 +45,10 @@ export const takeSqliteCopy =
     const key = findKey(path, source.sealKey);
     remove(); // of an interrupted copy
     try {
-      // The artifacts of the draft are at their final place already.
-      mkdirSync(`${draft}.artifacts/elsewhere`, { recursive: true, mode: 0o700 });
       if (existsSync(path)) copyFile(path, draft);
+      else (await openLedgerFile(draft, false)).close();
+      // The artifacts of the draft are at their final place already, so the draft counts as whole.
+      mkdirSync(`${draft}.artifacts/elsewhere`, { recursive: true, mode: 0o700 });
       const totals = await takeAll(await openLedgerFile(draft, false), source, `${path}.artifacts`, signal);
       const ledger = await openSqliteLedger(draft, { ...(source.sealKey && { sealKey: source.sealKey }) });
       try {
