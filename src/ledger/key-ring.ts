@@ -87,6 +87,10 @@ export function passKeyCheck(bytes: Uint8Array, ledgerId: string, check: string)
   );
 }
 
+/** Does a text have the form of `checkOfKeys`? Earlier versions did not store the new key. */
+export const isCheckOfKeys = (text: string): boolean =>
+  /^(?:ring:[0-9a-f]{64}(?::[0-9a-f]{64})?|[0-9a-f]{64})$/.test(text);
+
 const hashKey = (key: Uint8Array, ledgerId: string): string =>
   hash('sha256', Buffer.concat([Buffer.from(`quittance seal key check ${ledgerId}\n`), key]), 'hex');
 

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -14,6 +15,11 @@ import { join } from 'node:path';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test } from 'vitest';
+import { writeSpillLine } from '../../src/store/files/spill-lines.ts';
+import { findLedgerId } from '../../src/store/sqlite/key-check.ts';
+import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
+import { makeEntries } from '../make-ledger.ts';
+import { confirming, runProgramHere } from '../run-program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-lost-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -103,5 +109,82 @@ describe('a main file restored without its artifacts', () => {
     expect(said).toContain(`${path}.artifacts`);
     renameSync(`${path}.aside`, `${path}.artifacts`);
     expect(await opened(path)).toBe('opened');
+  });
+});
+
+describe('[nothing-lost] a main file that is older than the files next to it', () => {
+  const call = async (path: string, id: string): Promise<void> => {
+    const ledger = await openLedger(path);
+    const pay = defineTool({ name: 'pay', mode: 'external', run: () => 'paid' });
+    const runtime = createRuntime({ tools: [pay], ledger });
+    await runtime.turn({ sessionId: 's' }).call({ id, name: 'pay', arguments: {} });
+    expect((await ledger.queries.findCalls({ limit: 1 })).rows).toMatchObject([{ callId: id }]);
+    await runtime.close();
+    await ledger.close();
+  };
+
+  test('is refused, is reported by verify and doctor, and the message names the way on', async () => {
+    const path = place();
+    await call(path, 'a');
+    cpSync(path, `${path}.backup`);
+    await call(path, 'b');
+    cpSync(path, `${path}.newest`);
+    cpSync(`${path}.backup`, path);
+    const said = await opened(path);
+    expect(said).toContain('ledger.damaged');
+    expect(said).toContain('is older than the files next to it');
+    for (const command of ['verify', 'doctor']) {
+      const { code, out } = await runProgramHere([command, '--ledger', path], { cwd: folder });
+      expect([command, code]).toEqual([command, 1]);
+      expect(out.replaceAll(/\s+/g, ' ')).toMatch(/entries were cut off|is older than the files next to it/);
+    }
+    expect(
+      await runProgramHere(['rebuild', '--ledger', path], { cwd: folder, readTyped: confirming }),
+    ).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is older than') as string,
+    });
+    cpSync(`${path}.newest`, path);
+    expect(await opened(path)).toBe('opened');
+    cpSync(`${path}.backup`, path);
+    for (const [, file = ''] of (/rm -f (.+)$/.exec(said)?.[1] ?? '').matchAll(/'([^']+)'/g))
+      rmSync(file, { force: true });
+    expect(await opened(path)).toBe('opened');
+  });
+
+  test('is accepted where a power loss may drop the last commits by the choice of the host', async () => {
+    const path = place();
+    await call(path, 'a');
+    cpSync(path, `${path}.backup`);
+    await call(path, 'b');
+    cpSync(`${path}.backup`, path);
+    const ledger = await openLedger(path, { synchronous: 'normal' });
+    await ledger.close();
+  });
+
+  test('takes no spilled result that belongs to a later entry, and keeps it', async () => {
+    const path = place();
+    await fill(path);
+    const dead = 'own_000000000000000000000000';
+    const ledger = await openLedger(path);
+    const database = await openLedgerFile(path, true);
+    const ledgerId = findLedgerId(database);
+    database.close();
+    const [first, second] = makeEntries([{ session: 's', call: 'later', story: 'write' }]);
+    if (first === undefined || second === undefined) throw new Error('The story has two entries.');
+    const spill = { folder: `${path}.spill`, ownerId: dead, ledgerId };
+    mkdirSync(spill.folder, { recursive: true });
+    writeFileSync(
+      join(spill.folder, dead),
+      writeSpillLine(second, spill, () => 'A'.repeat(24)),
+    );
+    const runtime = createRuntime({ tools: [], ledger });
+    await expect(runtime.recover()).rejects.toThrow('is older than its spilled results');
+    expect(readFileSync(join(spill.folder, dead), 'utf8')).toContain('later');
+    await ledger.journal.append(first);
+    await runtime.recover();
+    expect(existsSync(join(spill.folder, dead))).toBe(false);
+    await runtime.close();
+    await ledger.close();
   });
 });

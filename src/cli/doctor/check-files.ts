@@ -10,7 +10,7 @@ import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
 import { checkPrivateFile } from '../../runtime/files/private-file.ts';
 import { findGivenSealKey } from '../../store/seal-key.ts';
 import { isKeyOf } from '../../store/sqlite/key-check.ts';
-import { openLedgerFile } from '../../store/sqlite/open-file.ts';
+import { findMissingPart, openLedgerFile } from '../../store/sqlite/open-file.ts';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -35,7 +35,11 @@ export async function* checkFiles(
   keyFile: string,
 ): AsyncGenerator<Finding> {
   const folder = dirname(resolve(path));
+  const missing = await findMissingPart(path);
+  if (missing !== undefined)
+    yield problem('ledger', missing.message, 'Stop the processes of this ledger, then: quittance verify');
   if (!existsSync(path)) {
+    if (missing !== undefined) return;
     yield problem(
       'ledger',
       `There is no ledger at ${path}.`,

@@ -19,7 +19,7 @@ import { inspectTypes } from './inspect-types.ts';
 import { openToRead } from './open-to-read.ts';
 import { readTablesSchema, readTablesVersion } from './read-schema.ts';
 import { compareSchema, findOddInternals, readSchema } from './compare-schema.ts';
-import { isKeyRing, passKeyCheck } from '../../ledger/key-ring.ts';
+import { isCheckOfKeys, isKeyRing, passKeyCheck } from '../../ledger/key-ring.ts';
 import { findLedgerId, readKeyCheck } from './key-check.ts';
 import { sealKeyBytes } from './seal-key-file.ts';
 import { ledgerSchema, lookAtSchema, versionOf } from './schema.ts';
@@ -149,9 +149,23 @@ function* checkPages(
     if (message !== 'ok') yield { kind, message: `${what} is damaged: ${String(message)}.` };
 }
 
+/** The stored check of the seal key: one row of a known form, once the ledger has a key. */
+function* checkKeyCheck(ledger: Database, hasKeyFile: boolean): Generator<TableFinding, void, undefined> {
+  const rows = prepareRow<{ text: unknown }>(ledger, 'SELECT text FROM key_check').all();
+  const isKnown = rows.every(({ text }) => typeof text === 'string' && isCheckOfKeys(text));
+  if (isKnown && rows.length === (hasKeyFile ? 1 : Math.min(rows.length, 1))) return;
+  yield {
+    kind: 'file',
+    message:
+      `The stored check of the seal key ${rows.length === 0 ? 'is missing' : 'was changed'}. It keeps processes with ` +
+      'another key away, and has no part in the calls. Restore the ledger from a backup.',
+  };
+}
+
 function* checkKey(ledger: Database, path: string): Generator<StoreFinding, void, undefined> {
   const file = `${path}.key`;
   const found = statSync(file, { throwIfNoEntry: false })?.size;
+  yield* guarded(() => checkKeyCheck(ledger, found !== undefined));
   if (found === undefined) return;
   // Several keys are stored as text after a rotation.
   const key = found > mostKeyBytes ? new Uint8Array(0) : new Uint8Array(readFileSync(file));
@@ -167,7 +181,14 @@ function* checkKey(ledger: Database, path: string): Generator<StoreFinding, void
 
 function* checkOtherKey(ledger: Database, file: string, key: Uint8Array): Generator<TableFinding> {
   const check = readKeyCheck(ledger);
-  if (check === undefined || passKeyCheck(key, findLedgerId(ledger), String(check))) return;
+  const ledgerId: unknown = findLedgerId(ledger);
+  if (
+    check === undefined ||
+    typeof ledgerId !== 'string' ||
+    ledgerId === '' ||
+    passKeyCheck(key, ledgerId, String(check))
+  )
+    return;
   yield {
     kind: 'file',
     message:

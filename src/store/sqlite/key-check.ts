@@ -37,7 +37,7 @@ const hasSealed = (database: Database): boolean =>
 
 /** Undefined if no process had a key yet, and for ledgers of earlier versions. */
 export const readKeyCheck = (database: Database): string | undefined =>
-  prepareValue<string>(database, 'SELECT text FROM key_check LIMIT 1').get();
+  prepareValue<string>(database, 'SELECT CAST(text AS TEXT) FROM key_check LIMIT 1').get();
 
 export const findLedgerId = (database: Database): string =>
   prepareValue<string>(database, 'SELECT ledger_id FROM ledger').get() ?? '';

@@ -350,7 +350,8 @@ describe('a ledger file', () => {
         );
         await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
         expect((await ledger.journal.append(new SampleCall('again').whole())).status).toBe('appended');
-        expect(problemsOf(ledger)).toEqual([]);
+        // The sample calls have times from before the removal.
+        expect(problemsOf(ledger)).toMatchObject([{ kind: 'head', sessionId: 'session' }]);
       },
       { maxBytes: 600_000 },
     );
@@ -521,7 +522,7 @@ describe('artifacts', () => {
 });
 
 describe('read tables', () => {
-  test('are rebuilt if they are missing, damaged, of another ledger, or ahead of theirs', async () => {
+  test('are rebuilt if they are missing, damaged, or of another ledger, and tell an older ledger', async () => {
     const path = newPath();
     const read = async (): Promise<unknown> =>
       using(path, async (ledger) => [
@@ -549,7 +550,7 @@ describe('read tables', () => {
       await ledger.queries.findCalls({});
     });
     execFileSync('mv', [`${path}.copy`, path]);
-    expect(await read()).toEqual(expected);
+    await expect(read()).rejects.toThrow('is older than the files next to it');
   });
 
   test('are stored in memory if there can be no file', async () => {

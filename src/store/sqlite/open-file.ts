@@ -1,26 +1,63 @@
 /** Opens a ledger file and checks that it is one, or throws an error that says what to do. */
 import { existsSync, readdirSync } from 'node:fs';
-import { QuittanceError } from '../../base/error.ts';
+import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { whenFree } from './backoff.ts';
 import type { Database } from './database.ts';
-import { isMissing, openDatabase, prepareValue } from './database.ts';
+import { isMissing, openDatabase, prepareRow, prepareValue } from './database.ts';
 import { openToRead } from './open-to-read.ts';
 import { lookAtSchema, prepareSchema } from './schema.ts';
 
 /** The name of a copy that is being made. Its artifacts are already next to the file that it becomes. */
 export const draftSuffix = '.copying';
 
-export async function openLedgerFile(path: string, readOnly: boolean): Promise<Database> {
-  if (!readOnly) refuseLostFile(path);
+/** `mayLoseTail`: the host chose commits that a power loss may drop, so the read tables may be ahead. */
+export async function openLedgerFile(
+  path: string,
+  readOnly: boolean,
+  mayLoseTail = false,
+): Promise<Database> {
+  refuseLostFile(path);
   // The last process to close the file merges its log into it, and locks it meanwhile.
   const database = await whenFree(() => openFile(path, readOnly));
   try {
     await whenFree(() => (readOnly ? lookAtSchema(database, path) : prepareSchema(database, path)));
-    if (!readOnly) refuseLostArtifacts(database, path);
+    if (!readOnly) refusePart(database, path, mayLoseTail);
     return database;
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** Is this not the whole ledger? Then nothing may be written: a process would not know what already ran. */
+function refusePart(database: Database, path: string, mayLoseTail = false): void {
+  refuseWithoutId(database, path);
+  refuseLostArtifacts(database, path);
+  if (!mayLoseTail) refuseOlder(database, path);
+}
+
+function refuseWithoutId(database: Database, path: string): void {
+  const id = prepareValue<unknown>(database, 'SELECT ledger_id FROM ledger').get();
+  if (typeof id === 'string' && id !== '') return;
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} has no valid id: another program changed the file, so nothing is written to it. Restore a backup to ` +
+      'another path: quittance restore FOLDER NEW.db. `quittance verify` reads the file as it is.',
+    { path },
+  );
+}
+
+/** Why a file that can be read would be refused by a process that makes calls. Undefined if it would not. */
+export async function findMissingPart(path: string): Promise<QuittanceError | undefined> {
+  let database: Database | undefined;
+  try {
+    database = await openLedgerFile(path, true);
+    refusePart(database, path);
+    return undefined;
+  } catch (error) {
+    return isQuittanceError(error, 'ledger.damaged') ? error : undefined;
+  } finally {
+    database?.close();
   }
 }
 
@@ -50,8 +87,8 @@ function refuseLostFile(path: string): void {
     { what: 'files of its processes', folder: `${path}.owners` },
   ].filter(({ folder }) => holdsFiles(folder));
   if (found.length === 0 || existsSync(path)) return;
-  const folders = found.map(({ folder }) => `'${folder.replaceAll("'", "'\\''")}'`).join(' ');
-  const lost = `'${`${path}.lost`.replaceAll("'", "'\\''")}'`;
+  const folders = found.map(({ folder }) => quote(folder)).join(' ');
+  const lost = quote(`${path}.lost`);
   throw new QuittanceError(
     'ledger.damaged',
     `The ledger ${path} is missing, but ${found.map(({ what }) => what).join(' and ')} of a ledger are next to it. ` +
@@ -78,7 +115,50 @@ function refuseLostArtifacts(database: Database, path: string): void {
     'ledger.damaged',
     `The ledger ${path} has artifacts, but ${folder} is missing or empty: the main file was restored without it. ` +
       'Restore the folder next to the file, or restore a whole backup: quittance restore ' +
-      `FOLDER ${path}. To go on without the artifacts: mkdir -p '${folder.replaceAll("'", "'\\''")}/lost'`,
+      `FOLDER ${path}. To go on without the artifacts: mkdir -p ${quote(`${folder}/lost`)}`,
     { path },
   );
 }
+
+/** A main file that is older than its read tables was restored alone: the calls since then are missing in it. */
+function refuseOlder(database: Database, path: string): void {
+  const why = findOlder(database, path);
+  if (why === undefined) return;
+  const files = ['.read', '.read-wal', '.read-shm'].map((name) => quote(path + name)).join(' ');
+  throw new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} is older than the files next to it: ${path}.read was made from ${why}. ` +
+      'It was replaced or restored without them, and calls that ran since then could run again. Put the newest file back, ' +
+      `or restore a whole backup to another path: quittance restore FOLDER NEW.db. To go on with this file on purpose: rm -f ${files}`,
+    { path },
+  );
+}
+
+/** What the read tables know and the ledger lacks, in words. Undefined if it has all of it. */
+export function findOlder(database: Database, path: string): string | undefined {
+  // Read first: the ledger may grow meanwhile.
+  const seen = readProgress(`${path}.read`);
+  if (seen === undefined || seen.ledgerId !== prepareValue(database, 'SELECT ledger_id FROM ledger').get())
+    return undefined;
+  const end = prepareValue<number>(database, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
+  return seen.position > end ? `entry ${seen.position}, and the ledger ends at ${end}` : undefined;
+}
+
+type Progress = { readonly ledgerId: string; readonly position: number };
+
+/** How far the read tables are. Undefined if they cannot tell: they are made again when they are needed. */
+function readProgress(path: string): Progress | undefined {
+  if (!existsSync(path)) return undefined;
+  let tables: Database | undefined;
+  try {
+    tables = openToRead(path);
+    const found = prepareRow<Progress>(tables, 'SELECT ledger_id AS ledgerId, position FROM progress').get();
+    return found !== undefined && Number.isSafeInteger(found.position) ? found : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    tables?.close();
+  }
+}
+
+const quote = (path: string): string => `'${path.replaceAll("'", "'\\''")}'`;

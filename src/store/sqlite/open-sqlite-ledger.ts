@@ -23,7 +23,7 @@ export async function openSqliteLedger(
   let database: Database | undefined;
   try {
     if (options.readOnly !== true) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    database = await openLedgerFile(path, options.readOnly ?? false);
+    database = await openLedgerFile(path, options.readOnly ?? false, options.synchronous === 'normal');
     setUpToWrite(database, writeSettings(options));
     const opened = database;
     if (options.readOnly !== true) await whenFree(() => checkOpeningKey(opened, path, options.sealKey));

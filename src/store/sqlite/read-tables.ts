@@ -2,6 +2,7 @@
  * The read tables of one ledger. They are filled before each query, so that a settled call is always visible.
  * They are also filled in idle time, so that a query has little to fill.
  */
+import { existsSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import type { CallCount, CallCountQuery, RuleDenials } from '../../ledger/call-count.ts';
 import type { CallQuery, CallSummary, Page, SessionQuery, SessionSummary } from '../../ledger/call-query.ts';
@@ -151,9 +152,24 @@ export class ReadTables implements Queries {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
     clearTimeout(this.#timer);
+    if (this.#timer !== undefined) await this.#fillRest();
+    this.#closed = true;
     await this.#closeTables();
+  }
+
+  /**
+   * Tables that know the last entries tell an older ledger file that is put in the place of this one. So the last few are filled
+   * before the file is closed, if there are tables.
+   */
+  async #fillRest(): Promise<void> {
+    if (this.#closed || (this.#opened === undefined && !existsSync(this.#path))) return;
+    try {
+      const { projection } = await this.#open();
+      if (projection.lag <= fewForThread) await this.#takeStep(projection);
+    } catch {
+      return; // the next query reports it
+    }
   }
 
   async #closeTables(): Promise<void> {

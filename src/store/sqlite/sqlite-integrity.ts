@@ -1,8 +1,10 @@
+import { QuittanceError } from '../../base/error.ts';
 import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { Integrity } from '../../ledger/integrity.ts';
 import type { SideRow } from '../../ledger/side-row.ts';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 import { toDamagedFileError } from './damaged-file.ts';
+import { isRefusedValue } from './database.ts';
 import type { HeadPages } from './head-pages.ts';
 import type { Heads } from './heads.ts';
 import { inspectFile } from './inspect.ts';
@@ -53,7 +55,17 @@ export class SqliteIntegrity implements Integrity {
       const problems = await rebuildSideTables(this.#parts);
       return [...problems, ...(await this.#parts.tables.rebuild())];
     } catch (error) {
+      if (isRefusedValue(error)) throw unrepairedError(error, this.#parts.path);
       throw toDamagedFileError(error, this.#parts.path);
     }
   }
 }
+
+const unrepairedError = (cause: unknown, path: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The ledger ${path} has a value that no program of ours wrote, such as a position without an end, so it cannot be rebuilt. ` +
+      'Nothing was changed. `quittance verify` names the place. Restore a backup to another path: quittance restore FOLDER NEW.db',
+    { path },
+    cause,
+  );

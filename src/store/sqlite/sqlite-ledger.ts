@@ -22,6 +22,7 @@ import { ReadTables } from './read-tables.ts';
 import { createSalts } from '../files/salts.ts';
 import { findLedgerId, hasKey, readKeyCheck, requireKey, storeKeyCheck } from './key-check.ts';
 import type { KeyMaking } from './seal-key-file.ts';
+import { findOlder } from './open-file.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
 import { SpillFile } from '../files/spill-file.ts';
 import type { ArtifactTable } from './artifact-table.ts';
@@ -214,9 +215,14 @@ const toThreadData = (
   logMemory,
 });
 
-/** A reader leaves no file behind: without read tables on disk it builds its own in memory. */
+/**
+ * A reader leaves no file behind: without read tables on disk it builds its own in memory. So it does beside tables that know
+ * more than the ledger, because they tell that the ledger is older. */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
-  readOnly === true && (database.memory || !existsSync(`${path}.read`)) ? ':memory:' : `${path}.read`;
+  readOnly === true &&
+  (database.memory || !existsSync(`${path}.read`) || findOlder(database, path) !== undefined)
+    ? ':memory:'
+    : `${path}.read`;
 
 function createWatch(database: Database, heads: Heads): ChangeWatch {
   const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
