@@ -8,7 +8,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 import type { Database } from './database.ts';
-import { isBusy, prepareValue } from './database.ts';
+import { isBusy, prepareRow, prepareValue } from './database.ts';
 import type { TableFinding } from './table-finding.ts';
 import { adviseRebuild } from './table-finding.ts';
 import { inspectCursors, inspectLedgerRow, inspectSessions } from './inspect-rows.ts';
