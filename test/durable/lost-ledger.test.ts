@@ -159,6 +159,7 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     await call(path, 'b');
     cpSync(`${path}.backup`, path);
     const ledger = await openLedger(path, { synchronous: 'normal' });
+    expect(await ledger.journal.readCall('s', 'b')).toBeUndefined();
     await ledger.close();
   });
 

@@ -192,7 +192,7 @@ async function giveAway(
 }
 
 // Else the test below would prove nothing.
-test.each(ways)('what a call gives by %s is told or stored', async (way) => {
+test.each(ways)('what a call gives by %s is returned or stored', async (way) => {
   const { text, artifacts } = await giveAway({ rows: ['kwzvqjhrmtyp'] }, way);
   expect([text, ...artifacts].some((each) => each.includes('kwzvqjhrmtyp'))).toBe(true);
 });

@@ -216,8 +216,9 @@ const toThreadData = (
 });
 
 /**
- * A reader leaves no file behind: without read tables on disk it builds its own in memory. So it does beside tables that know
- * more than the ledger, because they tell that the ledger is older. */
+ * A reader leaves no file behind: without read tables on disk it builds its own in memory. It also does that if the tables
+ * on disk know more than the ledger: they are the evidence that the ledger is older.
+ */
 const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
   readOnly === true &&
   (database.memory || !existsSync(`${path}.read`) || findOlder(database, path) !== undefined)
