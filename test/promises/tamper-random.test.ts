@@ -41,7 +41,7 @@ describe('[tamper-evident] of 100 random edits', () => {
 
 it('[tamper-evident] a ledger without its own row is refused with a message, by verify and by rebuild', async () => {
   // Found by 20,000 edits: each of these seeds deletes that row.
-  for (const seed of [964, 1_035, 1_107])
+  for (const seed of [1_035, 1_378, 1_493])
     expect(await tryEdit(sound, folder, seed)).toMatchObject({
       what: 'delete in ledger: ledger',
       found: true,
