@@ -104,6 +104,8 @@ async function remove({ store, url, schema }: Place, session: string): Promise<v
       .prepare('DELETE FROM entries WHERE session = (SELECT session FROM sessions WHERE name = ?)')
       .run(session);
     database.close();
+    // The tables would tell that the file has lost entries.
+    for (const name of ['.read', '.read-wal', '.read-shm']) rmSync(url + name, { force: true });
   } else await client.query(`DELETE FROM ${schema}.entries WHERE session_id = $1`, [session]);
 }
 

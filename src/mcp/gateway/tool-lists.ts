@@ -152,7 +152,9 @@ export class ToolLists {
   /** Reads what people answered. */
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
     try {
-      await this.#options.reviews?.refresh(upstreams.map(({ name }) => name));
+      const { reviews, catalog } = this.#options;
+      for (const { name, entry } of upstreams)
+        if ((await reviews?.refresh([name])) === true) catalog().reconsider(entry);
     } catch (error) {
       this.#options.log('gateway', error instanceof Error ? error.message : String(error));
     }
@@ -174,7 +176,10 @@ export class ToolLists {
       const instructions =
         upstream.factsFor('legacy')?.instructions ?? upstream.factsFor('modern')?.instructions;
       const texts = instructions === undefined ? [] : [toReviewedInstructions(instructions)];
+      const version = reviews.versionOf(entry.name);
       await reviews.note(entry, [...seen.map((tool) => tool.listed), ...texts]);
+      // A person may have answered since the tools were judged above.
+      if (reviews.versionOf(entry.name) !== version) catalog.reconsider(entry);
     }
     return seen;
   }

@@ -91,6 +91,11 @@ export class ToolReviews {
     return hasChanged;
   }
 
+  /** Changes with what is known of a server. To store a list reads what others have stored since. */
+  versionOf(server: string): number | undefined {
+    return this.#stored.get(server)?.version;
+  }
+
   /** The state of a tool, by the last refresh. */
   read(server: ServerEntry, listed: ListedTool): ToolReview {
     return judge(toReviewedServer(server), listed, this.#stored.get(server.name) ?? noReviews);
