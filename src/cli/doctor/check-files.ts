@@ -35,6 +35,8 @@ export async function* checkFiles(
   keyFile: string,
 ): AsyncGenerator<Finding> {
   const folder = dirname(resolve(path));
+  // Measured first: the checks that open the ledger may merge its log.
+  const log = [...checkLog(path)];
   const missing = await findMissingPart(path);
   if (missing !== undefined)
     yield problem('ledger', missing.message, 'Stop the processes of this ledger, then: quittance verify');
@@ -61,7 +63,7 @@ export async function* checkFiles(
     );
   }
   yield* checkDisk(folder);
-  yield* checkLog(path);
+  yield* log;
 }
 
 function* checkRights(path: string): Generator<Finding> {
