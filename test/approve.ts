@@ -9,7 +9,8 @@ export async function approve(
   click: (button: Locator) => Promise<void> = (button) => button.click(),
 ): Promise<void> {
   const button = question.getByRole('button', { name: 'Approve', exact: true });
-  const refusal = question.getByText('This changed a moment ago');
+  // The console and the card word it differently.
+  const refusal = question.getByText(/^This (?:changed a moment ago|just changed or moved)/);
   do {
     await button.scrollIntoViewIfNeeded();
     await untilStill(question);
