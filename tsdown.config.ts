@@ -29,13 +29,6 @@ function findModules(from: readonly string[]): ReadonlySet<string> {
   return found;
 }
 
-/** The package ships short names and no source maps. Classes keep their names: they are read in logs. */
-const minify = {
-  compress: { keepNames: { function: false, class: true } },
-  mangle: { toplevel: true, keepNames: { function: false, class: true } },
-  codegen: { removeWhitespace: true },
-} as const;
-
 /**
  * Pages and Node share one chunk of what both need, instead of a copy each. Nothing of Node may come into it.
  *
@@ -59,16 +52,15 @@ export default defineConfig([
       // What package.json "bin" names. It checks the version of Node before it loads the rest.
       cli: 'src/cli/main.ts',
       // These run in threads of their own, beside the bundle that starts them.
-      'log-thread': 'src/store/sqlite/log-thread.ts',
-      'projector-thread': 'src/store/sqlite/projector-thread.ts',
       'writer-thread': 'src/store/sqlite/writer-thread.ts',
-      'filler-thread': 'src/store/postgres/filler-thread.ts',
-      'backtest-thread': 'src/cli/backtest-thread.ts',
-      'job-thread': 'src/http/job-thread.ts',
-      'reader-thread': 'src/http/reader-thread.ts',
-      'document-thread': 'src/contracts/document-thread.ts',
-      'contract-thread': 'src/http/contract-thread.ts',
-      'export-thread': 'src/http/export-thread.ts',
+      'work-thread': 'src/threads/work-thread.ts',
+      // The work thread imports these.
+      'backtest-task': 'src/cli/commands/backtest-task.ts',
+      'job-task': 'src/http/job-task.ts',
+      'reader-task': 'src/http/reader-task.ts',
+      'document-task': 'src/contracts/document-task.ts',
+      'contract-task': 'src/http/contract-task.ts',
+      'export-task': 'src/http/export-task.ts',
       // These run inside a sandbox, each as a single file.
       'sandbox-files': 'src/sandbox/sandbox-files.ts',
       'sandbox-relay': 'src/sandbox/sandbox-relay.ts',
@@ -76,9 +68,10 @@ export default defineConfig([
     format: 'esm',
     platform: 'node',
     // Pages are built with Node's code: what browsers have since 2023.
-    target: ['node22', 'es2023'],
+    target: ['node24.16', 'es2023'],
     fixedExtension: false,
-    minify,
+    // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
+    sourcemap: true,
     outputOptions: { codeSplitting: { groups: [...chunks] } },
     tsconfig: 'src/react/tsconfig.json',
     dts: false,

@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
@@ -73,7 +73,7 @@ async function warmUp(run: RunOnce): Promise<void> {
   while (!quick && ++warmed < 100 && performance.now() - startedAt < 3_000);
 }
 
-async function measure(lane: Lane, ledgers: Readonly<Record<Way, Ledger | undefined>>): Promise<Timing> {
+async function measure(lane: Lane, ledgers: Readonly<Record<Way, OpenLedger | undefined>>): Promise<Timing> {
   const overrides = { [tool.name]: { mode: 'external', loopLimit: 1_000_000 } };
   const started: [Way, RunOnce, number[]][] = [];
   for (const way of ways) {

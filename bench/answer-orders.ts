@@ -1,10 +1,10 @@
 import type { Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { HttpServer } from 'quittance/http';
 
 /** Lets the parent process ask for the state of its server and end it. First reports the server's address. */
 export function answerOrders(
-  { server, runtime, ledger }: { server: HttpServer; runtime: Runtime; ledger: Ledger },
+  { server, runtime, ledger }: { server: HttpServer; runtime: Runtime; ledger: OpenLedger },
   report: () => object,
 ): void {
   process.on('message', (order: 'report' | 'stop') => {

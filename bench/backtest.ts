@@ -11,11 +11,12 @@ import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
-import { backtestInThreads } from '../src/cli/backtest-threads.ts';
+import { backtestInThreads } from '../src/cli/commands/backtest.ts';
 import { backtest } from '../src/replay/backtest.ts';
 import type { BacktestReport } from '../src/replay/backtest-report.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
+import { findCalls } from '../src/ledger/reads.ts';
 
 const option = (name: string): string | undefined => {
   const at = process.argv.indexOf(`--${name}`);
@@ -77,7 +78,7 @@ async function fill(): Promise<void> {
   };
   await Promise.all(Array.from({ length: 256 }, lane));
   await runtime.close();
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   progress.done();
   await ledger.close();
 }

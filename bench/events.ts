@@ -7,7 +7,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { readEntry } from '../src/ledger/formats/v1/read-entry.ts';
@@ -19,7 +19,7 @@ const calls = at < 0 ? 20_000 : Number(process.argv[at + 1]);
 const tool = defineTool({ name: 'get_it', mode: 'read', loopLimit: 1e9, run: (args) => args });
 const folder = mkdtempSync(join(tmpdir(), 'quittance-events-'));
 
-async function fill(ledger: Ledger): Promise<void> {
+async function fill(ledger: OpenLedger): Promise<void> {
   const runtime = createRuntime({ tools: [tool], ledger });
   const progress = createProgress('filling', calls);
   let made = 0;
@@ -37,12 +37,12 @@ async function fill(ledger: Ledger): Promise<void> {
   progress.done();
 }
 
-async function readAlone(ledger: Ledger): Promise<number> {
+async function readAlone(ledger: OpenLedger): Promise<number> {
   const startedAt = performance.now();
   let after = 0;
   let events = 0;
   for (;;) {
-    const entries = await ledger.entries.read({ after, limit: 256 });
+    const entries = await ledger.readEntries({ after, limit: 256 });
     const last = entries.at(-1);
     if (last === undefined) return (events / (performance.now() - startedAt)) * 1_000;
     for (const entry of entries)
@@ -52,7 +52,7 @@ async function readAlone(ledger: Ledger): Promise<number> {
 }
 
 /** Events delivered per second, over all subscribers. */
-async function deliver(ledger: Ledger, subscribers: number, ephemeral: boolean): Promise<number> {
+async function deliver(ledger: OpenLedger, subscribers: number, ephemeral: boolean): Promise<number> {
   const runtime = createRuntime({ tools: [tool], ledger });
   let heard = 0;
   const startedAt = performance.now();

@@ -17,6 +17,8 @@ import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
+import { findCalls, findOpenCalls, findUnsettledEffects } from '../src/ledger/reads.ts';
+import { findSessions } from '../src/ledger/reads.ts';
 
 const asked = process.argv.indexOf('--calls');
 const most = asked < 0 ? 1_000_000 : Number(process.argv[asked + 1]);
@@ -112,17 +114,14 @@ async function grow(size: number): Promise<Grown> {
   if (size > 0) await makeCalls(filler, size, 256, (n) => progress.step(n));
   await filler.close();
   progress.done();
-  const filledMs = performance.now();
-  await fill.queries.findCalls({ limit: 1 });
-  const caughtUpMs = performance.now() - filledMs;
   await fill.close();
 
   const openedMs = performance.now();
   const ledger = await openLedger(path);
   const openMs = performance.now() - openedMs;
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   const findMs = performance.now();
-  await ledger.queries.findOpenCalls();
+  await findOpenCalls(ledger);
   const openCallsMs = performance.now() - findMs;
   const runtime = createRuntime({ tools, ledger });
   const warmUp = runtime.turn({ sessionId: 'warm-up' });
@@ -138,44 +137,38 @@ async function grow(size: number): Promise<Grown> {
         0.5,
       ),
     ],
-    ['caught up ms', caughtUpMs],
   ];
   await makeCalls(runtime, sessions * callsPerTurn, 256); // uses every session
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   return { size, path, ledger, runtime, opening, took: new Map(), perSecond: new Map() };
 }
 
 async function measureCalls(
-  { runtime, ledger, took, perSecond }: Grown,
+  { runtime, took, perSecond }: Grown,
   inFlight: number,
   count: number,
 ): Promise<void> {
   const beganMs = performance.now();
   const durations = await makeCalls(runtime, count, inFlight);
   const seconds = (performance.now() - beganMs) / 1_000;
-  await ledger.queries.findCalls({ limit: 1 }); // fills the read tables, so that the next ledger does not wait for that
   took.set(inFlight, [...(took.get(inFlight) ?? []), ...durations]);
   perSecond.set(inFlight, [...(perSecond.get(inFlight) ?? []), count / seconds]);
 }
 
 async function measureReads({ ledger, path, opening }: Grown): Promise<readonly Figure[]> {
   const some = (n: number): string => `call_${Math.floor((n * 7_919) % Math.max(1, made))}`;
-  const { queries } = ledger;
   return [
     ...opening,
-    [
-      'call by id ms',
-      await time(300, async (n) => ledger.journal.readCall(`session-${n % sessions}`, some(n))),
-    ],
+    ['call by id ms', await time(300, async (n) => ledger.readCall(`session-${n % sessions}`, some(n)))],
     [
       'unsettled ms',
-      await time(300, async (n) => ledger.claims.findUnsettledEffects(`session-${n}`, 'send_mail', 'x')),
+      await time(300, async (n) => findUnsettledEffects(ledger, `session-${n}`, 'send_mail', 'x')),
     ],
-    ['newest ms', await time(30, async () => queries.findCalls({}))],
-    ['of a session ms', await time(30, async (n) => queries.findCalls({ sessionId: `session-${n}` }))],
-    ['failures ms', await time(30, async () => queries.findCalls({ outcome: 'ToolFailure' }))],
-    ['text, none ms', await time(5, async () => queries.findCalls({ text: 'no such thing' }))],
-    ['sessions ms', await time(30, async () => queries.findSessions({}))],
+    ['newest ms', await time(30, async () => findCalls(ledger, {}))],
+    ['of a session ms', await time(30, async (n) => findCalls(ledger, { sessionId: `session-${n}` }))],
+    ['failures ms', await time(30, async () => findCalls(ledger, { outcome: 'ToolFailure' }))],
+    ['text, none ms', await time(5, async () => findCalls(ledger, { text: 'no such thing' }))],
+    ['sessions ms', await time(30, async () => findSessions(ledger, {}))],
     ['file MiB', statSync(path).size / 1_048_576],
   ];
 }

@@ -1,11 +1,10 @@
 /**
  * Measures durable calls on the SQLite ledger against the raw limit: the same rows, also serialised, written by plain
- * better-sqlite3 into the same tables. Both use the same flags, the same number of rows per commit, and the same two
+ * `node:sqlite` into the same tables. Both use the same flags, the same number of rows per commit, and the same two
  * commits per call (one for reads). Lanes take turns in short rounds, so that they share the load of the machine:
  * compare columns, not runs.
  *
- * Each round begins with full read tables, so that no lane pays for the calls of another. A round is so short that
- * the tables are filled after it. The rows "for 5 s" are so long that they are filled meanwhile.
+ * Our calls include the rows of lists and the words of search, which are written in the same commits.
  *
  * A second table repeats the effects on a slow disk: a small library, compiled here, makes each flush 5 ms longer.
  * `--quick` measures less, `--no-slow` skips the slow disk. `--floor` adds a lane that makes each call on a memory ledger
@@ -98,7 +97,7 @@ async function sample(name: ToolName): Promise<{ text: string; bodies: string }[
   const turn = runtime.turn({ sessionId });
   for (const id of ['first', 'call_123456'])
     await turn.call({ id, name, arguments: { city: 'Lyon', days: 3 } });
-  const entries = await ledger.entries.read({ sessionId, limit: 100 });
+  const entries = await ledger.readEntries({ sessionId, limit: 100 });
   // The first call also opens the turn: use the rows of the second, which are typical.
   const perCall = entries.length / 2;
   return entries.slice(perCall).map(({ text, bodies }) => ({ text, bodies: bodies ?? 'null' }));
@@ -124,7 +123,6 @@ async function measureBurst(
   forMs: number,
   figures: Figures,
 ): Promise<void> {
-  await ledger.queries.findCalls({ limit: 1 }); // fills the read tables
   const took: number[] = [];
   const stop = sampleLoopDelay(figures.delays);
   const cpu = process.cpuUsage();

@@ -1,10 +1,7 @@
-/** The raw limit: rows like ours, serialised and inserted by plain better-sqlite3. */
+/** The raw limit: rows like ours, serialised and inserted by plain `node:sqlite`. */
 import { hash, randomBytes } from 'node:crypto';
-import Database from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import type { Lane } from './ledger.ts';
-
-/** As often as the ledger does it. */
-const longestTail = 4_096;
 
 type Sample = { readonly text: string; readonly bodies: string };
 
@@ -12,7 +9,6 @@ type Sample = { readonly text: string; readonly bodies: string };
 export function createRawLane(path: string, samples: readonly Sample[]): Lane {
   const database = openTables(path);
   const insert = database.prepare('INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const index = database.prepare('INSERT INTO entry_index VALUES (?, ?, ?, ?, ?, ?)');
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const shapes = samples.map(({ text, bodies }) => ({
@@ -22,8 +18,6 @@ export function createRawLane(path: string, samples: readonly Sample[]): Lane {
   const salt = randomBytes(18).toString('base64url');
   const digest = hash('sha256', salt);
   const sequences = new Map<number, number>();
-  let tail = new Map<string, [session: number, call: string, positions: number[], version: number]>();
-  let tailLength = 0;
   let position = 0;
   let calls = 0;
 
@@ -42,13 +36,6 @@ export function createRawLane(path: string, samples: readonly Sample[]): Lane {
             sequences.set(session, sequence);
             position++;
             text['call'] = call;
-            const known = tail.get(call);
-            if (known === undefined) tail.set(call, [session, call, [position], written + 1]);
-            else {
-              known[2].push(position);
-              known[3] = written + 1;
-            }
-            tailLength++;
             insert.run(
               position,
               session,
@@ -61,15 +48,6 @@ export function createRawLane(path: string, samples: readonly Sample[]): Lane {
               digest,
             );
           }
-          if (tailLength >= longestTail) {
-            const sorted = [...tail.values()].sort(
-              (left, right) => left[0] - right[0] || (left[1] < right[1] ? -1 : 1),
-            );
-            for (const [session, call, positions, version] of sorted)
-              index.run(session, call, positions[0], positions.at(-1), positions.join(), version);
-            tail = new Map();
-            tailLength = 0;
-          }
           commit.run();
         }
         const ms = performance.now() - beganMs;
@@ -81,18 +59,17 @@ export function createRawLane(path: string, samples: readonly Sample[]): Lane {
 }
 
 /** The tables of the ledger, with its settings. */
-function openTables(path: string): Database.Database {
-  const database = new Database(path);
-  database.pragma('page_size = 8192');
-  database.pragma('journal_mode = WAL');
-  database.pragma('synchronous = FULL');
+function openTables(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
   database.exec(`
+    PRAGMA page_size = 8192;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
     CREATE TABLE entries (
       position INTEGER PRIMARY KEY, session INTEGER NOT NULL, sequence INTEGER NOT NULL, call TEXT,
       version INTEGER, text TEXT NOT NULL, bodies TEXT, salt TEXT, hash TEXT NOT NULL);
-    CREATE TABLE entry_index (
-      session INTEGER NOT NULL, call TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
-      positions TEXT NOT NULL, version INTEGER, PRIMARY KEY (session, call, first)) WITHOUT ROWID;
+    CREATE INDEX entries_by_session ON entries (session);
+    CREATE INDEX entries_by_call ON entries (session, call, version) WHERE call IS NOT NULL;
   `);
   return database;
 }

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { readCassette, recordCassette, recordedTools, writeCassette } from 'quittance/testing';
@@ -36,7 +36,7 @@ const tools: readonly AnyTool[] = [
   }),
 ];
 
-async function drive(made: readonly AnyTool[], ledger: Ledger, sessionId: string): Promise<number> {
+async function drive(made: readonly AnyTool[], ledger: OpenLedger, sessionId: string): Promise<number> {
   const runtime = createRuntime({ tools: made, ledger });
   const turn = runtime.turn({ sessionId });
   let next = 0;
@@ -75,7 +75,7 @@ try {
   const readMs = performance.now() - readAt;
 
   const before = ran;
-  const play = async (mode: 'loose' | 'strict', ledger: Ledger, sessionId: string): Promise<number> => {
+  const play = async (mode: 'loose' | 'strict', ledger: OpenLedger, sessionId: string): Promise<number> => {
     const recorded = recordedTools(cassette, tools, { mode });
     const rate = await drive(recorded.tools, ledger, sessionId);
     recorded.assertConsumed();

@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { CallQuery } from '../src/ledger/call-query.ts';
 import { openLedger } from 'quittance/ledger';
 import { SampleCall } from '../src/testing/sample-call.ts';
@@ -21,6 +21,7 @@ import { BoundedReads } from '../src/http/bounded-reads.ts';
 import { readings } from '../src/http/readings.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
+import { findCalls } from '../src/ledger/reads.ts';
 
 const option = (name: string, otherwise: string): string => {
   const at = process.argv.indexOf(name);
@@ -35,7 +36,7 @@ const newest = Math.min(5_000, calls / 2);
 
 const began = 1_700_000_000_000;
 const cities = ['lyon', 'oslo', 'lima', 'pune', 'kyoto', 'accra', 'quito', 'turin'];
-const fill = async (ledger: Ledger): Promise<void> => {
+const fill = async (ledger: OpenLedger): Promise<void> => {
   const progress = createProgress(`${calls} calls`, calls);
   for (let from = 0; from < calls; from += batch) {
     await Promise.all(
@@ -56,7 +57,7 @@ const fill = async (ledger: Ledger): Promise<void> => {
           },
           output: { state: n < calls - newest ? 'delivered' : 'sent', parcel: `p${n % 1_000}` },
         });
-        await ledger.journal.append(call.whole());
+        await ledger.append(call.whole());
       }),
     );
     progress.step(batch);
@@ -105,9 +106,9 @@ const server =
 try {
   const path = join(folder, 'ledger.db');
   const ledger = await openLedger(server === undefined ? path : server.url, { synchronous: 'normal' });
-  if ((await ledger.queries.findCalls({ limit: 1 })).rows.length === 0) await fill(ledger);
+  if ((await findCalls(ledger, { limit: 1 })).rows.length === 0) await fill(ledger);
   const beganMs = performance.now();
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   const filledMs = performance.now() - beganMs;
   if (server !== undefined) await server.query('ANALYZE');
   const limits = { callBytes: 65_536, totalBytes: 262_144, timeMs: 60_000 };

@@ -1,11 +1,29 @@
 /**
- * Measures how often tools without declarations need approval, by their names alone: tools of public MCP servers,
- * coding agents and benchmarks (test/tool-names.txt). Each is called twice: a call that succeeds, then a call that
- * loses its connection and is repeated. "Before" is the source document's table applied to the name as written.
+ * Measures what names alone say about tools without declarations, in two tables. "Before" is the source document's table
+ * applied to the name as written.
+ *
+ * 1. Tools of public MCP servers, coding agents and benchmarks (test/tool-names.txt): how often they need approval. Each
+ *    is called twice: a call that succeeds, then a call that loses its connection and is repeated.
+ * 2. Operations of public API clients whose HTTP method is known (test/operation-names.txt), held-out third only. Counts
+ *    what the names hide: removals that would run unasked, lookups that are not `read` or are held, changes that are
+ *    `read`.
+ *
+ * `npm run tool-names -- --misses` lists the mistakes in the other two thirds. Choose words by those only.
  */
 import { readFileSync } from 'node:fs';
-import { createRuntime, defineTool, ToolError, toolModePatterns, type ToolMode } from 'quittance';
+import { parseArgs } from 'node:util';
+import {
+  createRuntime,
+  decideToolMode,
+  defaultTreatments,
+  defineTool,
+  ToolError,
+  toolModePatterns,
+  type ToolMode,
+} from 'quittance';
 import { printTable } from './table.ts';
+
+const { values: options } = parseArgs({ options: { misses: { type: 'boolean', default: false } } });
 
 type Named = { readonly name: string; readonly expected: string };
 type Held = { first: number; repeated: number; agreed: number };
@@ -67,4 +85,87 @@ printTable(
     ['repeat after a lost connection held', share(before.repeated), share(after.repeated)],
   ],
 );
-process.stdout.write(`${JSON.stringify({ bench: 'tool-names', names: named.length, before, after })}\n`);
+
+type Operation = { readonly method: string; readonly name: string };
+const [used = [], heldOut = []] = readFileSync(
+  new URL('../test/operation-names.txt', import.meta.url),
+  'utf8',
+)
+  .split(/^# held out$/m)
+  .map((part) =>
+    part
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line): Operation => {
+        const [method = '', name = ''] = line.split(' ');
+        return { method, name };
+      }),
+  );
+
+type Mistake = {
+  readonly title: string;
+  readonly key: string;
+  readonly methods: readonly string[];
+  readonly isWrong: (mode: ToolMode) => boolean;
+};
+const mistakes: readonly Mistake[] = [
+  {
+    title: 'DELETE that would run unasked',
+    key: 'removalsUnasked',
+    methods: ['DELETE'],
+    isWrong: (mode) => defaultTreatments[mode] === 'run',
+  },
+  {
+    title: 'GET that is not read',
+    key: 'lookupsNotRead',
+    methods: ['GET'],
+    isWrong: (mode) => mode !== 'read',
+  },
+  {
+    title: 'GET that would be held',
+    key: 'lookupsHeld',
+    methods: ['GET'],
+    isWrong: (mode) => defaultTreatments[mode] !== 'run',
+  },
+  {
+    title: 'DELETE, PUT or PATCH that is read',
+    key: 'changesRead',
+    methods: ['DELETE', 'PUT', 'PATCH'],
+    isWrong: (mode) => mode === 'read',
+  },
+];
+
+const wrongOf = (
+  operations: readonly Operation[],
+  { methods, isWrong }: Mistake,
+  modeOf: (name: string) => ToolMode,
+): readonly string[] =>
+  operations
+    .filter(({ method, name }) => methods.includes(method) && isWrong(modeOf(name)))
+    .map(({ name }) => name);
+
+const figures = mistakes.map((mistake) => ({
+  ...mistake,
+  of: heldOut.filter(({ method }) => mistake.methods.includes(method)).length,
+  before: wrongOf(heldOut, mistake, byTable).length,
+  after: wrongOf(heldOut, mistake, decideToolMode).length,
+}));
+process.stdout.write('\n');
+printTable(
+  [`${heldOut.length} held-out operations`, 'names', 'before', 'after'],
+  figures.map(({ title, of, before, after }) => [title, String(of), String(before), String(after)]),
+);
+if (options.misses)
+  for (const mistake of mistakes)
+    process.stdout.write(
+      `\n${mistake.title}, not held out: ${wrongOf(used, mistake, decideToolMode).join(' ')}\n`,
+    );
+process.stdout.write(
+  `${JSON.stringify({
+    bench: 'tool-names',
+    names: named.length,
+    before,
+    after,
+    heldOut: Object.fromEntries(figures.map(({ key, of, before, after }) => [key, { of, before, after }])),
+  })}\n`,
+);

@@ -1,12 +1,12 @@
 /** Makes the calls of a case: with a plain runtime, or with an adapter around one. */
 import type { JsonObject, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 
 /** The settings of a case. Its tools accept any object. */
 export type CallerOptions = Pick<RuntimeOptions<[]>, 'contracts' | 'treatments' | 'onConfirm'> & {
   readonly tools: readonly { readonly name: string; readonly run: () => unknown }[];
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly turn: { readonly parentSessionId?: string };
 };
 

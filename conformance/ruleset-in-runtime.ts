@@ -2,7 +2,7 @@
 import type { JsonValue } from 'quittance';
 import type { Ask, QuittanceEvent, RuleMark } from 'quittance/events';
 import type { ConfirmationRequest } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { mergeAsks } from 'quittance/contracts';
@@ -116,7 +116,7 @@ function toolNamed(name: string, result: JsonValue | undefined): ReturnType<type
 }
 
 /** As if that many calls had been made, under the runtime's counter names. */
-async function seedCounters(ledger: Ledger, { counters }: RulesetCase): Promise<void> {
+async function seedCounters(ledger: OpenLedger, { counters }: RulesetCase): Promise<void> {
   const used: readonly (readonly [counter: string, count: number])[] = [
     ['tool_calls', counters.toolCalls],
     ['attempts', counters.attempts],
@@ -124,7 +124,7 @@ async function seedCounters(ledger: Ledger, { counters }: RulesetCase): Promise<
       ([name, count]) => [`calls_per_tool/${JSON.stringify(name)}`, Number(count)] as const,
     ),
   ];
-  await ledger.journal.append({
+  await ledger.append({
     entryId: 'seed',
     sessionId,
     callId: undefined,

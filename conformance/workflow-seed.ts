@@ -1,20 +1,20 @@
 /** Workflow states in the format of cases: written to a ledger, and read from a runtime. */
 import type { JsonObject } from 'quittance';
 import type { WorkflowState } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { Data } from './case.ts';
 import { dataAt, textAt } from './case.ts';
 
 /** Puts the session into this state, with an entry as the runtime would write it. */
 export async function seedState(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   workflow: Data,
   initial: JsonObject,
 ): Promise<void> {
   const metadata = dataAt(workflow, 'metadata');
   const name = textAt(metadata, 'name') ?? '';
-  await ledger.journal.append({
+  await ledger.append({
     entryId: 'seed',
     sessionId,
     callId: undefined,

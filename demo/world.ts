@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfirmationAnswer } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Shop } from './shop.ts';
 import { openShop } from './shop.ts';
@@ -13,7 +13,7 @@ export interface World {
   readonly shop: Shop;
   readonly ada: Person;
   /** The ledger of every runtime of the demo. */
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   has(file: string): boolean;
   close(): Promise<void>;
 }

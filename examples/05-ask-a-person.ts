@@ -42,7 +42,7 @@ const attended = createRuntime({
 });
 const denied = await attended.turn({ sessionId: 'admin' }).call(remove('d2', 'u8'));
 assert(denied.type === 'ToolDenied');
-assert.equal(denied.details, 'Ada said no: u8 is me');
+assert.equal(denied.details, 'Denied by Ada: u8 is me');
 assert.deepEqual(deleted, ['u7']);
 
 for (const { callId, outcome: fact, decidedBy } of await runtime.calls.audit({ sessionId: 'admin' }))

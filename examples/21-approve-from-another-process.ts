@@ -39,7 +39,7 @@ async function beTheAgent(): Promise<void> {
   const outcomes = await Promise.all(asked);
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.type === 'ToolDenied' ? outcome.details : outcome.type)),
-    ['ToolExecutionResult', 'Ada said no: u8 is me', 'ToolExecutionResult'],
+    ['ToolExecutionResult', 'Denied by Ada: u8 is me', 'ToolExecutionResult'],
   );
   assert.deepEqual(deleted.toSorted(), ['u70', 'u9']); // u7 was a typing error, and Ada knew the right one
   for (const { callId, outcome, decidedBy } of await runtime.calls.audit({ sessionId: 'admin' }))

@@ -21,7 +21,7 @@ const wanted: readonly string[] = [
 ];
 
 const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [
-  [/\.map$/, 'is a source map'],
+  [/^dist\/console\/.*\.map$/, 'is a source map of a page'],
   // The icon of the installed console, 2 kB: phones of one maker take no other format.
   [
     /^(?!dist\/console\/apple-touch-icon\.png$).*\.(?:png|jpe?g|gif|webp|avif|woff2?|ttf|otf)$/,

@@ -19,7 +19,6 @@ const folder = mkdtempSync(join(tmpdir(), 'quittance-pictures-'));
 const demo = spawn(
   process.execPath,
   [
-    '--disable-warning=ExperimentalWarning',
     '--conditions=quittance-source',
     'src/cli/main.ts',
     'demo',
@@ -53,7 +52,7 @@ async function connectClient(): Promise<Client> {
   const config = join(folder, 'mcp.json');
   // A short command, as people have it: the pictures show it.
   const shop = join(folder, 'shop-server');
-  const source = ['--disable-warning=ExperimentalWarning', '--conditions=quittance-source'];
+  const source = ['--conditions=quittance-source'];
   const words = [process.execPath, ...source, join(root, 'test/mcp/shop-server.ts'), changed];
   writeFileSync(shop, `#!/bin/sh\nexec ${words.map((word) => `'${word}'`).join(' ')}\n`, { mode: 0o700 });
   const path = `${folder}:${process.env['PATH'] ?? ''}`;

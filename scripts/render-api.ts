@@ -1,23 +1,25 @@
 /** The JSON Schemas of the HTTP API, read from the types in src/http/api. */
 import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import type ts from 'typescript';
+import ts from 'typescript';
 import { routes } from '../src/http/routes.ts';
 import { formatText } from './format-text.ts';
+import { limits } from '../src/call/limits.ts';
 import { TypeSchemas, createTypeProgram, exportsOf } from './type-schemas.ts';
 
 const source = join(import.meta.dirname, '../src');
 const folder = join(source, 'http/api');
 const output = 'src/http/api-schemas.ts';
 
-/** Types in these places belong to the API: their schemas are complete and refuse unknown fields. */
+/** These types, folders and files belong to the API: their schemas are complete and refuse unknown fields. */
 const described = [
   folder,
   ...[
-    'runtime/host/grant-view.ts',
-    'runtime/people/delegations.ts',
+    'runtime/views.ts#GrantView',
+    'runtime/delegations.ts',
     'call/delegation.ts',
-    'runtime/handoff/',
+    'runtime/claim-handoff.ts',
+    'runtime/report-handoff.ts',
     'ledger/call-query.ts',
     'ledger/chain.ts',
   ].map((path) => join(source, path)),
@@ -60,6 +62,7 @@ export async function renderApi(): Promise<ReadonlyMap<string, string>> {
   const schemas = new TypeSchemas(program, {
     refPrefix: '#/components/schemas/',
     given,
+    numbers: { limits },
     isDescribed: (property) => property === undefined || described.some((path) => isIn(path, property)),
     isDocumented: (property) => property !== undefined && isIn(folder, property),
   });
@@ -98,5 +101,12 @@ function importPath(file: string): string {
   return path.startsWith('.') ? path : `./${path}`;
 }
 
-const isIn = (path: string, declaration: ts.Declaration): boolean =>
-  declaration.getSourceFile().fileName.startsWith(path);
+/** `path#Type` is one type of a file. */
+function isIn(place: string, declaration: ts.Declaration): boolean {
+  const [path = '', type] = place.split('#');
+  if (!declaration.getSourceFile().fileName.startsWith(path)) return false;
+  if (type === undefined) return true;
+  for (let node: ts.Node = declaration; node !== undefined; node = node.parent)
+    if (ts.isTypeAliasDeclaration(node) && node.name.text === type) return true;
+  return false;
+}

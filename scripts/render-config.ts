@@ -1,6 +1,6 @@
 /** Renders the JSON Schema of the configuration file and its table for the docs. */
 import { optionHelp } from '../src/cli/command.ts';
-import { createConfigSchema } from '../src/cli/settings/config-schema.ts';
+import { createConfigSchema } from '../src/cli/commands/config-schema.ts';
 import { serveSettings } from '../src/cli/settings/serve-settings.ts';
 import { settingKey, settingVariable } from '../src/cli/settings/setting.ts';
 import { formatText } from './format-text.ts';

@@ -4,14 +4,8 @@ import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
 import type { AuditKind, ToolAuditRecord } from '../src/call/audit.ts';
 import type { AuditState } from '../src/call/audit-order.ts';
 import { auditOrder, auditTerminalKinds } from '../src/call/audit-order.ts';
-import { outcomeToToolResult } from '../src/call/outcome-to-tool-result.ts';
 import {
-  modelContentTable,
-  outcomeToContentParts,
-  outcomeToModelContent,
-} from '../src/call/model-content.ts';
-import type { ToolOutcome } from '../src/call/outcome.ts';
-import {
+  outcomeToToolResult,
   ARTIFACT_SUMMARY_MAX_CHARS,
   denialReasons,
   isDenialReason,
@@ -21,6 +15,12 @@ import {
   outcomeTypes,
   TOOL_MESSAGE_MAX_CHARS,
 } from '../src/call/outcome.ts';
+import {
+  modelContentTable,
+  outcomeToContentParts,
+  outcomeToModelContent,
+} from '../src/call/model-content.ts';
+import type { ToolOutcome } from '../src/call/outcome.ts';
 import type { ReasonCode, WhoseMove } from '../src/call/reason.ts';
 import { reasonCodes, reasonOf } from '../src/call/reason.ts';
 import { auditRecordToWire } from '../src/call/audit-wire.ts';
@@ -324,6 +324,7 @@ const record: ToolAuditRecord = {
   displayName: 'Refund a customer',
   mode: 'destructive',
   modeOrigin: 'declared',
+  risk: 'money',
   requestedInput: { amount: '500' },
   effectiveInput: { amount: 500 },
   inputDigest: 'sha256:9b1c…',

@@ -14,11 +14,7 @@ export async function renderMatrix(): Promise<readonly (readonly [path: string, 
   if (!existsSync(join(folder, 'node_modules/.installed'))) return [];
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      join(folder, 'print-matrix.ts'),
-    ],
+    ['--conditions=quittance-source', join(folder, 'print-matrix.ts')],
     { encoding: 'utf8', cwd: root },
   );
   if (status !== 0) throw new Error(`The adapter matrix could not be rendered: ${stderr}`);

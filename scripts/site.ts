@@ -29,12 +29,7 @@ const folder = join(out, manifest.version);
 rmSync(folder, { recursive: true, force: true });
 execFileSync(
   process.execPath,
-  [
-    '--disable-warning=ExperimentalWarning',
-    join(root, 'site/node_modules/vitepress/bin/vitepress.js'),
-    'build',
-    join(root, 'site'),
-  ],
+  [join(root, 'site/node_modules/vitepress/bin/vitepress.js'), 'build', join(root, 'site')],
   {
     stdio: 'inherit',
     env: {

@@ -1,13 +1,14 @@
 /**
- * Traces real calls through the source: which rooms they pass, in order, and how often they come back to a room.
+ * Traces real calls through the source. Prints the functions and files that they enter, their steps in order, and how
+ * often they come back to a step.
  *
  *   npm run trace
+ *   npm run trace -- --files  (the files entered, too)
  *   npm run trace -- --json   (only the last line, for `npm run house`)
  *
- * Every function of `src` reports when it is entered and when it is left. `base` and `tool` hold values and are not
- * counted. An entry is a change of the folder, or of the room, from one function entered to the next. A return is an
- * entry of a stage that the call had left before. A stage is left when another stage has begun and no function of the
- * first one runs or waits.
+ * Every function of `src` reports when it is entered and when it is left. An entry of a folder is a change of the
+ * folder from one function entered to the next; `base` and `tool` hold values and are not counted. A return is an
+ * entry of a step that the call had left before.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -80,20 +81,22 @@ async function callHeld(): Promise<void> {
 }
 
 /**
- * The functions that the work enters and leaves, after five warm-up rounds for one-time work. Timers may run meanwhile, so
- * the shortest of five traces counts.
+ * The functions that the work enters and leaves, after five warm-up rounds for one-time work. Timers may run meanwhile:
+ * the shortest of eight traces counts, and of it only the files that the others enter too.
  */
 async function trace(work: () => Promise<void>): Promise<readonly Step[]> {
   for (let round = 0; round < 5; round++) await work();
   const traces: Step[][] = [];
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 8; round++) {
     const traced: Step[] = [];
     steps = traced;
     await work();
     steps = undefined;
     traces.push(traced);
   }
-  return traces.reduce((left, right) => (right.length < left.length ? right : left));
+  const shortest = traces.reduce((left, right) => (right.length < left.length ? right : left));
+  const entered = traces.map((each) => new Set(each.map(({ path }) => path)));
+  return shortest.filter(({ path }) => entered.every((paths) => paths.has(path)));
 }
 
 const traces = {
@@ -111,19 +114,17 @@ process.stdout.write(`\n${JSON.stringify({ trace: summaries })}\n`);
 
 function print(): void {
   printTable(
-    [
-      'trace',
-      'calls of functions',
-      'files',
-      'folder entries',
-      'room entries',
-      'stage entries',
-      'stage returns',
-    ],
-    summaries.map(({ name, functions, files, folderEntries, roomEntries, stages, stageReturns }) => [
+    ['trace', 'function entries', 'files', 'folder entries', 'steps', 'returns'],
+    summaries.map(({ name, functions, files, folderEntries, steps: entered, returns }) => [
       name,
-      ...[functions, files, folderEntries, roomEntries, stages.length, stageReturns].map(String),
+      ...[functions, files, folderEntries, entered.length, returns].map(String),
     ]),
   );
-  for (const { name, stages } of summaries) process.stdout.write(`\n${name}:\n  ${stages.join(' → ')}\n`);
+  for (const { name, steps: entered } of summaries)
+    process.stdout.write(`\n${name}:\n  ${entered.join(' → ')}\n`);
+  if (!process.argv.includes('--files')) return;
+  for (const [name, trace] of Object.entries(traces)) {
+    const files = [...new Set(trace.map(({ path }) => path))].toSorted((one, two) => (one < two ? -1 : 1));
+    process.stdout.write(`\n${name}:\n${files.map((file) => `  ${file}\n`).join('')}`);
+  }
 }

@@ -14,6 +14,8 @@ export type TypeSchemaOptions = {
   readonly isDescribed?: (property: ts.Declaration | undefined) => boolean;
   /** Does the schema contain the doc comment of this property? By default, it does. */
   readonly isDocumented?: (property: ts.Declaration | undefined) => boolean;
+  /** What a tag may name instead of a number: `@maxLength limits.nameChars`. */
+  readonly numbers?: { readonly [name: string]: unknown };
   /** Schemas of named types that are not read from their declaration. */
   readonly given?: { readonly [name: string]: JsonSchema };
 };
@@ -111,7 +113,7 @@ export class TypeSchemas {
     return {
       ...this.schemaOf(this.typeOf(property)),
       ...this.#fromAlias(node),
-      ...(declaration && constraintsOf(declaration)),
+      ...(declaration && this.#constraintsOf(declaration)),
       ...(about !== '' && { description: about }),
     };
   }
@@ -137,7 +139,28 @@ export class TypeSchemas {
     if (alias === undefined || declaration === undefined) return {};
     if (isNamed(this.#checker.getDeclaredTypeOfSymbol(alias))) return {};
     const about = textOf(alias.getDocumentationComment(this.#checker));
-    return { ...constraintsOf(declaration), ...(about !== '' && { description: about }) };
+    return { ...this.#constraintsOf(declaration), ...(about !== '' && { description: about }) };
+  }
+
+  #constraintsOf(declaration: ts.Declaration): JsonSchema {
+    const found: { [name: string]: string | number } = {};
+    for (const { tagName, comment } of ts.getJSDocTags(declaration)) {
+      const name = tagName.text;
+      const value = ts.getTextOfJSDocComment(comment)?.trim() ?? '';
+      if (numberTags.has(name)) found[name] = this.#number(value);
+      if (name === 'pattern') found[name] = value;
+      if (name === 'integer') found['type'] = 'integer';
+    }
+    return found;
+  }
+
+  #number(text: string): number {
+    let value: unknown = this.#options.numbers;
+    for (const name of text.split('.'))
+      value = (value as { readonly [name: string]: unknown } | undefined)?.[name];
+    const number = typeof value === 'number' ? value : Number(text);
+    if (Number.isNaN(number)) throw new Error(`A tag says ${JSON.stringify(text)}, which is not a number.`);
+    return number;
   }
 
   #parts(parts: readonly ts.Type[]): JsonSchema {
@@ -178,18 +201,6 @@ export class TypeSchemas {
     if ((type.flags & ts.TypeFlags.Null) !== 0) return { type: 'null' };
     return (type.flags & ts.TypeFlags.Unknown) === 0 ? undefined : {};
   }
-}
-
-function constraintsOf(declaration: ts.Declaration): JsonSchema {
-  const found: { [name: string]: string | number } = {};
-  for (const { tagName, comment } of ts.getJSDocTags(declaration)) {
-    const name = tagName.text;
-    const value = ts.getTextOfJSDocComment(comment)?.trim() ?? '';
-    if (numberTags.has(name)) found[name] = Number(value);
-    if (name === 'pattern') found[name] = value;
-    if (name === 'integer') found['type'] = 'integer';
-  }
-  return found;
 }
 
 const partsOf = (type: ts.Type): readonly ts.Type[] => (type.isUnion() ? type.types : [type]);

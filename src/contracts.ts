@@ -30,7 +30,7 @@ export { mergeAsks, timeoutDecision } from './policy/language/ruling.ts';
 export { approvedRules, recheckApproval } from './policy/judge/recheck-approval.ts';
 export type { ApprovedRule } from './policy/judge/recheck-approval.ts';
 export type { RuleMode } from './policy/language/ruleset.ts';
-export type { LintWarning } from './policy/language/lint-warning.ts';
+export type { KnownTool, LintWarning } from './policy/language/lint-warning.ts';
 export type { ToolEvidence } from './policy/workflow/evidence-sources.ts';
 export { eventsToActionWords, toActionWords } from './policy/judge/action-words.ts';
 export type { ActionRecord, ActionWord, PolicyStep } from './policy/judge/action-words.ts';

@@ -3,9 +3,8 @@ export type * from './call/event.ts';
 export { isEmittedEvent, isReservedEventType } from './call/emitted-event.ts';
 export type { EmittedEvent } from './call/emitted-event.ts';
 export { ledgerSessionId } from './ledger/ledger.ts';
-export type { Command } from './call/command.ts';
+export type { Command, DecideResult, Subject } from './call/decide.ts';
 export { decide } from './call/decide.ts';
-export type { DecideResult, Subject } from './call/decide.ts';
 export { evolve, foldCall } from './call/evolve.ts';
 export type { Call, CallStatus, Confirmation } from './call/call.ts';
 export type { Grant, GrantApproval, GrantRevocation, GrantVote } from './call/grant.ts';
@@ -22,7 +21,7 @@ export { auditOrder, auditTerminalKinds, checkAuditOrder } from './call/audit-or
 export { projectAudit } from './call/audit-projection.ts';
 
 export type { TailedEvent, TailOptions } from './runtime/tail.ts';
-export type { Behavior } from './runtime/host/retry.ts';
+export type { Behavior } from './runtime/call-options.ts';
 export type {
   BehaviorCall,
   BehaviorContext,
@@ -32,5 +31,5 @@ export type {
   EventNamed,
   RegisteredBehavior,
   RetryWish,
-} from './runtime/host/behavior.ts';
-export type { FieldMatch, Where } from './runtime/host/where.ts';
+} from './runtime/behavior.ts';
+export type { FieldMatch, Where } from './runtime/views.ts';

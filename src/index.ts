@@ -17,27 +17,31 @@ export type { Jsonified } from './tool/jsonified.ts';
 export type { MakePreview, PreviewContext } from './tool/make-preview.ts';
 export type { CancelledOperation, PreviewedOperation, PreviewRevision } from './tool/preview.ts';
 export type { Attachment, AttachmentName, Principal, ToolContext } from './tool/tool-context.ts';
-export { decideToolMode, classifyTool, toolModePatterns, toolModeTreatments } from './tool/mode.ts';
+export {
+  decideToolMode,
+  defaultTreatments,
+  classifyTool,
+  riskOfTool,
+  toolModePatterns,
+  toolModeTreatments,
+} from './tool/mode.ts';
+export { toolNameWords } from './tool/name-words.ts';
 export type { ToolClass, ToolMode, ToolModeOrigin } from './tool/mode.ts';
 export { coercionRules } from './tool/coerce.ts';
-export { defaultSuccessCheck } from './tool/success-check.ts';
-export { successChecks } from './tool/success-checks.ts';
+export { defaultSuccessCheck, defaultSuccessVerdict } from './tool/success-check.ts';
+export { successChecks } from './tool/success-check.ts';
 export type { SuccessCheck, SuccessVerdict } from './tool/success-check.ts';
 
 export { createRuntime } from './store/create-runtime.ts';
-export type { Runtime } from './runtime/create-runtime.ts';
-export type { RuntimeOptions } from './runtime/runtime-options.ts';
-export type { TurnOptions } from './runtime/host/turn-options.ts';
-export type { BoundTool, CallAllOptions, SubmittedCall, ToolRunners, Turn } from './runtime/turn/turn.ts';
-export type { ToolCallInput } from './runtime/host/tool-call-input.ts';
-export type { CallOptions, Progress } from './runtime/host/call-options.ts';
-export type { PendingCall } from './runtime/turn/await-reply.ts';
-export { retry } from './runtime/host/retry.ts';
-export { ToolDecision } from './runtime/host/tool-decision.ts';
+export type { Runtime, RuntimeOptions } from './runtime/create-runtime.ts';
+export type { TurnOptions, ToolCallInput, CallOptions, Progress } from './runtime/call-options.ts';
+export type { BoundTool, CallAllOptions, SubmittedCall, ToolRunners, Turn } from './runtime/turn.ts';
+export type { PendingCall } from './runtime/turn.ts';
+export { retry, ToolDecision } from './runtime/call-options.ts';
 
 export { sessionCallId } from './call/session-call-id.ts';
-export { isTerminalResult, toolResult } from './call/tool-result.ts';
-export type { ToolResult } from './call/tool-result.ts';
+export { isTerminalResult, toolResult } from './call/outcome.ts';
+export type { ToolResult } from './call/outcome.ts';
 export {
   denialReasons,
   outcomeBlocksTool,

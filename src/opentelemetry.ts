@@ -11,4 +11,4 @@ export type {
   RuntimeTime,
   Telemetry,
   TelemetryDecider,
-} from './runtime/host/telemetry.ts';
+} from './runtime/telemetry.ts';

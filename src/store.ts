@@ -2,12 +2,10 @@
 export type * from './ledger/artifacts.ts';
 export type * from './ledger/claims.ts';
 export type * from './ledger/cursors.ts';
-export type * from './ledger/documents.ts';
-export type * from './ledger/entries.ts';
-export type * from './ledger/integrity.ts';
+export type * from './ledger/ledger.ts';
+export type * from './ledger/store-finding.ts';
+export type * from './ledger/stored-entry.ts';
+export type * from './ledger/side-row.ts';
 export type * from './ledger/journal.ts';
-export type { Ledger } from './ledger/ledger.ts';
-export type * from './ledger/owners.ts';
-export type * from './ledger/queries.ts';
+export type { ConfirmationQuery, ConfirmationSummary, OpenCall, OpenCallQuery } from './ledger/call-query.ts';
 export type * from './ledger/retention.ts';
-export type * from './ledger/spill.ts';

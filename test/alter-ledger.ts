@@ -1,50 +1,63 @@
 /** Ledgers with some methods replaced, for tests. They work for stores made of objects and of classes. */
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger, OwnerStatus, RowReaders } from 'quittance/store';
 
-type Port = Exclude<
-  keyof Ledger,
-  'documents' | 'ownFiles' | 'watchTrouble' | 'sealKey' | 'readSealKey' | 'now' | 'close'
->;
 export type LedgerChanges = {
-  readonly [Name in keyof Ledger]?: Name extends Port ? Partial<Ledger[Name]> : Ledger[Name];
+  readonly [Name in keyof OpenLedger]?: Name extends 'spill' | 'documents'
+    ? Partial<NonNullable<OpenLedger[Name]>>
+    : OpenLedger[Name];
+} & {
+  /** Replaces the answers to queries for some kinds of rows. */
+  readonly rows?: Partial<RowReaders>;
+  /** Replaces the status of single owners. */
+  readonly statusOf?: (ownerId: string) => Promise<OwnerStatus>;
 };
 
-/** The same ledger with some members replaced, port by port. */
-export function alterLedger(ledger: Ledger, changes: LedgerChanges): Ledger {
-  const replaced = new Map(
-    Object.entries(changes).map(([name, change]) => [
-      name,
-      typeof change === 'object' ? alter(ledger[name as Port], change) : change,
-    ]),
-  );
-  return alter(ledger, Object.fromEntries(replaced));
+/** The same ledger with some members replaced. */
+export function alterLedger(
+  ledger: OpenLedger,
+  { rows, statusOf, spill, documents, ...changes }: LedgerChanges,
+): OpenLedger {
+  const readers: Partial<RowReaders> = {
+    ...rows,
+    ...(statusOf !== undefined && {
+      owners: async (query) =>
+        'ownerId' in query
+          ? { rows: [{ ownerId: query.ownerId, status: await statusOf(query.ownerId) }], next: undefined }
+          : ledger.query('owners', query),
+    }),
+  };
+  const query: OpenLedger['query'] = async (name, asked) =>
+    readers[name]?.(asked) ?? ledger.query(name, asked);
+  return alter(ledger, {
+    query,
+    ...(spill !== undefined && { spill: alter(ledger.spill, spill) }),
+    ...(documents !== undefined && { documents: alter(ledger.documents ?? {}, documents) }),
+    ...changes,
+  });
 }
 
-/** The same ledger; every method of its ports goes through `around`. `name` is for example `journal.append`. */
+/** The same ledger; every method goes through `around`. `name` is for example `append`, `spill.write` or `query.owners`. */
 export function interceptLedger(
-  ledger: Ledger,
+  ledger: OpenLedger,
   around: (name: string, proceed: () => unknown, input: readonly unknown[]) => unknown,
-): Ledger {
+): OpenLedger {
   const intercept = (target: object, prefix: string): object =>
     new Proxy(target, {
       get(_, name) {
         const value: unknown = Reflect.get(target, name, target);
         if (typeof name === 'symbol') return value;
         if (typeof value !== 'function')
-          return prefix === '' && isPort(value) ? intercept(value, `${name}.`) : value;
+          return name === 'spill' || name === 'documents' ? intercept(value as object, `${name}.`) : value;
         return (...input: unknown[]): unknown =>
           around(
-            `${prefix}${name}`,
+            `${prefix}${name}${name === 'query' ? `.${String(input[0])}` : ''}`,
             () => (value as (...given: unknown[]) => unknown).apply(target, input),
             input,
           );
       },
     });
-  return intercept(ledger, '') as Ledger;
+  return intercept(ledger, '') as OpenLedger;
 }
-
-const isPort = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 
 function alter<Target extends object>(target: Target, changes: object): Target {
   return new Proxy(target, {

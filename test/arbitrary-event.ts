@@ -1,4 +1,5 @@
 /** Any possible event and entry, for property tests of storage. */
+import { toolRisks } from '../src/tool/name-words.ts';
 import fc from 'fast-check';
 import type { EmittedEvent } from '../src/call/emitted-event.ts';
 import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
@@ -89,7 +90,7 @@ const turnBudget = fc.record({
 });
 type Optional = Pick<
   ToolRequested,
-  'askedBy' | 'separateDuties' | 'hiddenIds' | 'budgets' | 'turnDeadlineMs'
+  'askedBy' | 'separateDuties' | 'hiddenIds' | 'budgets' | 'turnDeadlineMs' | 'risk'
 >;
 const asked = <Event extends object>(event: fc.Arbitrary<Event>): fc.Arbitrary<Event & Optional> =>
   fc
@@ -100,14 +101,16 @@ const asked = <Event extends object>(event: fc.Arbitrary<Event>): fc.Arbitrary<E
       maybe(hiddenIds),
       maybe(fc.array(turnBudget, { minLength: 1, maxLength: 2 })),
       maybe(instant),
+      maybe(fc.constantFrom(...toolRisks)),
     )
-    .map(([each, askedBy, separate, ids, budgets, turnDeadlineMs]) => ({
+    .map(([each, askedBy, separate, ids, budgets, turnDeadlineMs, risk]) => ({
       ...each,
       ...(askedBy !== undefined && { askedBy }),
       ...(ids !== undefined && { hiddenIds: ids }),
       ...(separate && { separateDuties: true as const }),
       ...(budgets !== undefined && { budgets }),
       ...(turnDeadlineMs !== undefined && { turnDeadlineMs }),
+      ...(risk !== undefined && { risk }),
     }));
 const decidedBy = fc.record(
   {
@@ -234,6 +237,15 @@ const approval = fc.record(
   },
   { requiredKeys: ['seats'] },
 );
+const comparison = maybe(
+  fc.record({
+    callId: word,
+    at: instant,
+    fields: fc.array(fc.record({ name: anyText, before: anyJson, after: anyJson }), { maxLength: 2 }),
+    more: count,
+  }),
+);
+
 const ask = fc.record(
   { by: decidedBy, description: anyText, code, approval },
   { requiredKeys: ['by', 'description'] },
@@ -303,6 +315,7 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     rules: ruleMarks,
     grantId: maybe(word),
     sideEffect: maybe(word),
+    comparison,
   }),
   fc.record({
     ...ofCall('tool.held'),
@@ -315,14 +328,8 @@ export const anyEvent: fc.Arbitrary<QuittanceEvent> = fc.oneof(
     timeoutEffect: fc.constantFrom('block', 'allow'),
     risk: fc.array(word, { maxLength: 2 }),
     schemaDigest: maybe(word),
-    comparison: maybe(
-      fc.record({
-        callId: word,
-        at: instant,
-        fields: fc.array(fc.record({ name: anyText, before: anyJson, after: anyJson }), { maxLength: 2 }),
-        more: count,
-      }),
-    ),
+    comparison: comparison,
+    supersedes: maybe(fc.record({ sessionId: word, callId: word })),
   }),
   fc.record({
     ...ofCall('tool.previewed'),

@@ -3,10 +3,9 @@ import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../src/base/json.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from '../src/call/audit.ts';
 import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
-import type { DenialReason, OutputFile, ToolOutcome } from '../src/call/outcome.ts';
+import type { DenialReason, OutputFile, ToolOutcome, ToolResult } from '../src/call/outcome.ts';
 import { denialReasons } from '../src/call/outcome.ts';
 import { reasonCodes } from '../src/call/reason.ts';
-import type { ToolResult } from '../src/call/tool-result.ts';
 
 /** Text of any UTF-16 units, including NULs and lone surrogates. */
 export const anyText: fc.Arbitrary<string> = fc.string({

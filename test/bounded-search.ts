@@ -3,8 +3,9 @@
  * And searches that an index answers, however frequent the word is: a store examines no call in vain.
  */
 import type { CallQuery, Page, SessionQuery } from '../src/ledger/call-query.ts';
-import type { Ledger } from '../src/ledger/ledger.ts';
+import type { OpenLedger } from '../src/ledger/ledger.ts';
 import { SampleCall } from '../src/testing/sample-call.ts';
+import { findCalls, findSessions } from '../src/ledger/reads.ts';
 
 const calls = 1_200;
 const scan = 200;
@@ -15,7 +16,7 @@ const denied = [1_000, 500, 31, 30, 2];
 const held = [800, 4];
 
 /** Two tools, each used by one of two users. The calls that are searched for have another mode and other arguments. */
-export async function appendManyCalls(ledger: Ledger): Promise<void> {
+export async function appendManyCalls(ledger: OpenLedger): Promise<void> {
   await Promise.all(
     Array.from({ length: calls }, async (_, n) => {
       const isWanted = wanted.includes(n);
@@ -28,15 +29,15 @@ export async function appendManyCalls(ledger: Ledger): Promise<void> {
         input: { kind: isWanted ? 'other' : 'usual', word: 'common' },
       });
       if (denied.includes(n)) {
-        await ledger.journal.append(call.deny(n % 2 === 0 ? 'no-pay' : undefined));
+        await ledger.append(call.deny(n % 2 === 0 ? 'no-pay' : undefined));
         return;
       }
       if (held.includes(n)) {
-        await ledger.journal.append(call.hold());
+        await ledger.append(call.hold());
         return;
       }
-      await ledger.journal.append(call.begin());
-      await ledger.journal.append(call.end(n % 2 === 0 ? 'failure' : 'timeout'));
+      await ledger.append(call.begin());
+      await ledger.append(call.end(n % 2 === 0 ? 'failure' : 'timeout'));
     }),
   );
 }
@@ -106,28 +107,28 @@ export const directSearches: readonly Omit<BoundedSearch, 'examines'>[] = [
 
 /** The ids of all pages, and how many pages more there were than needed for them. */
 export async function searchDirectly(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { query }: Pick<BoundedSearch, 'query'>,
 ): Promise<{ readonly found: readonly string[]; readonly emptyPages: number }> {
-  const { rows, pages } = await readAll((step) => ledger.queries.findCalls({ ...query, ...step, scan: 1 }));
+  const { rows, pages } = await readAll((step) => findCalls(ledger, { ...query, ...step, scan: 1 }));
   const needed = Math.max(1, Math.ceil(rows.length / limit));
   return { found: rows.map(({ callId }) => callId).toSorted(), emptyPages: pages - needed };
 }
 
 /** The ids of all pages, and the number of rows that a page examined on average. */
 export async function searchAll(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { query, examines }: BoundedSearch,
 ): Promise<{ readonly found: readonly string[]; readonly examinedPerPage: number }> {
-  const { rows, pages } = await readAll((step) => ledger.queries.findCalls({ ...query, ...step }));
+  const { rows, pages } = await readAll((step) => findCalls(ledger, { ...query, ...step }));
   return { found: rows.map(({ callId }) => callId).toSorted(), examinedPerPage: examines / pages };
 }
 
 export async function searchSessions(
-  ledger: Ledger,
+  ledger: OpenLedger,
   text: string,
 ): Promise<{ readonly found: readonly string[]; readonly examinedPerPage: number }> {
-  const { rows, pages } = await readAll((step) => ledger.queries.findSessions({ text, ...step }));
+  const { rows, pages } = await readAll((step) => findSessions(ledger, { text, ...step }));
   return { found: rows.map(({ sessionId }) => sessionId).toSorted(), examinedPerPage: calls / pages };
 }
 

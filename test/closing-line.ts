@@ -17,8 +17,8 @@ export type Counts = {
 export const countsFileName = 'QUITTANCE_TEST_COUNTS';
 
 /**
- * Ends a run with the names of what failed, and `N passed, N failed` (and `, N skipped`) alone on a line, for readers of
- * only the last lines. An unhandled error counts as a failure of the file and the test that ran.
+ * Ends a run with the slowest files, the names of what failed, and `N passed, N failed` (and `, N skipped`) alone on a
+ * line. Some readers see only the last lines. An unhandled error counts as a failure of the file and the test that ran.
  */
 export class ClosingLine implements Reporter {
   onTestRunEnd(
@@ -42,6 +42,7 @@ export class ClosingLine implements Reporter {
         else failures.push(`${file} > ${test.fullName}`);
       }
     }
+    printSlowest(modules);
     // A run that fails for another reason must not read as "0 failed".
     const failed = reason === 'passed' ? failures.length : Math.max(failures.length, 1);
     const file = process.env[countsFileName];
@@ -53,6 +54,20 @@ export class ClosingLine implements Reporter {
     for (const failure of failures) process.stdout.write(`\n✗ ${failure}`);
     process.stdout.write(`\n${passed} passed, ${failed} failed${skips}\n`);
   }
+}
+
+const mostSlow = 10;
+
+/** The files that took longest. A short run prints none. */
+function printSlowest(modules: readonly TestModule[]): void {
+  if (modules.length <= mostSlow) return;
+  const slowest = modules
+    .map((module) => ({ file: module.relativeModuleId, ms: module.diagnostic().duration }))
+    .toSorted((left, right) => right.ms - left.ms)
+    .slice(0, mostSlow);
+  process.stdout.write('\nThe slowest files:\n');
+  for (const { file, ms } of slowest)
+    process.stdout.write(`${(ms / 1_000).toFixed(1).padStart(7)} s  ${file}\n`);
 }
 
 /** Vitest adds where the error was noticed. That may be another test of the same file, or the file before. */

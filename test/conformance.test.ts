@@ -151,7 +151,7 @@ describe('a ruleset case passes', () => {
     });
   });
 
-  it('with a document of its file that extends another one there', async () => {
+  it('a ruleset case passes with a document of its file that extends another one there', async () => {
     const rulesets = {
       parent: documentOf([preRule('no', always)], { metadata: { name: 'parent' } }),
       child: documentOf([], { metadata: { name: 'child' }, extends: 'parent' }),
@@ -265,7 +265,7 @@ describe('a workflow case passes', () => {
       ]),
     ));
 
-  it('from its initial state, with records in order and its original session', () =>
+  it('a workflow case passes from its initial state, with records in order and its original session', () =>
     expectPass(
       ...workflowCase(
         [
@@ -339,7 +339,7 @@ describe('a workflow case fails', () => {
     ['on a field of a record', read('success', { audit_events: [{ session_id: 'x' }] }), /event 1/],
   ])('%s', (_, step, words) => expectFailure({ workflow: 'release', steps: [step] }, words, { workflows }));
 
-  it('on a workflow that does not exist', () =>
+  it('a workflow case fails on a workflow that does not exist', () =>
     expectFailure({ workflow: 'gone', steps: [{}] }, /no workflow named "gone"/, { workflows }));
 });
 

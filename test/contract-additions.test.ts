@@ -5,7 +5,7 @@ import { backtest, contractsFromMultiple, contractsFromYamlString } from 'quitta
 import { describe, expect, test } from 'vitest';
 
 const document = (rules: string, more = '', defaults = '{ mode: enforce }'): string =>
-  `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: trial }\ndefaults: ${defaults}\n${more}rules:\n${rules}`;
+  `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: { name: trial }\ndefaults: ${defaults}\n${more}rules:\n${rules}`;
 const never = '  - { id: never, type: pre, tool: nothing, then: { action: block, message: Never. } }\n';
 
 const decisionOn = async (text: string, toolName: string, input = {}) =>
@@ -15,7 +15,7 @@ describe('a rule without when', () => {
   test.each([
     ['block', 'block'],
     ['ask', 'ask'],
-  ])('that says %s applies to every call of its tools', async (action, decision) => {
+  ])('a rule without when that says %s applies to every call of its tools', async (action, decision) => {
     const text = document(
       `  - { id: a, type: pre, tool: 'pay*', then: { action: ${action}, message: No. } }\n`,
     );
@@ -137,7 +137,7 @@ describe('workingDirectory', () => {
 
 test('a stage that does not allow a tool gives one reason, and the details elsewhere', async () => {
   const contracts = contractsFromYamlString(
-    'apiVersion: edictum/v1\nkind: Workflow\nmetadata: { name: flow }\nstages:\n' +
+    'apiVersion: quittance/v1\nkind: Workflow\nmetadata: { name: flow }\nstages:\n' +
       '  - { id: look, tools: [Read], exit: [{ condition: file_read("a"), message: Read a. }] }\n' +
       '  - { id: write, tools: [Write] }\n',
   );

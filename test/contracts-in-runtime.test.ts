@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SuccessCheck, ToolContext, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, outcomeToContentParts, ToolError } from 'quittance';
 import type { ReloadResult } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml, contractsFromYamlString } from 'quittance/contracts';
@@ -400,7 +400,7 @@ describe('what is stored of contracts', () => {
     contracts.reload(rule('one'));
     await runtimes[0]?.turn({ sessionId: 's' }).call(envelope('c', 'look'));
     await quiet();
-    const loaded = (await ledger.journal.readSession('quittance.ledger')).filter(
+    const loaded = (await ledger.readSession('quittance.ledger')).filter(
       (event) => event.type === 'contracts.loaded',
     );
     expect(loaded.map(({ policyVersion }) => policyVersion)).toEqual(versions);
@@ -461,7 +461,7 @@ describe('what contracts state about tools', () => {
     }
   });
 
-  it('which success check counts: the tool’s, then the runtime’s, then the contracts’, then the default', async () => {
+  it('what contracts state about tools which success check counts: the tool’s, then the runtime’s, then the contracts’, then the default', async () => {
     const says =
       (who: string): SuccessCheck =>
       () => ({ ok: false, reason: `${who} says no` });
@@ -507,7 +507,7 @@ describe('files that change', () => {
       watch: true,
       onReload: (result) => heard.resolve(result),
     });
-    const ledger: Ledger = createMemoryLedger();
+    const ledger: OpenLedger = createMemoryLedger();
     const turn = createRuntime({ ledger, contracts, tools: [tool(() => 1)] }).turn({ sessionId: 's' });
     let calls = 0;
     const details = async (): Promise<unknown> => {

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QuittanceEvent } from 'quittance/events';
-import type { Entry, Ledger } from 'quittance/store';
+import type { Entry, OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { isEmittedEvent } from 'quittance/events';
 import { openLedger } from 'quittance/ledger';
@@ -22,7 +22,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const on = (ledger: string, ...args: string[]): ReturnType<typeof runProgramHere> =>
   runProgramHere(args, { env: { QUITTANCE_LEDGER: ledger, COLUMNS: '100', NO_COLOR: '1' } });
 
-async function withLedger<Result>(path: string, work: (ledger: Ledger) => Promise<Result>): Promise<Result> {
+async function withLedger<Result>(
+  path: string,
+  work: (ledger: OpenLedger) => Promise<Result>,
+): Promise<Result> {
   const ledger = await openLedger(path);
   try {
     return await work(ledger);
@@ -59,8 +62,8 @@ beforeAll(async () => {
   cpSync(join(folder, 'plain'), join(folder, 'remarked'), { recursive: true });
   await withLedger(remarked, async (ledger) => {
     for (const sessionId of ['ticket-42', 'ticket-43'])
-      for (const event of await ledger.journal.readSession(sessionId))
-        await ledger.journal.append(remark(event, 'callId' in event ? event.callId : undefined));
+      for (const event of await ledger.readSession(sessionId))
+        await ledger.append(remark(event, 'callId' in event ? event.callId : undefined));
   });
   writeFileSync(
     contracts,

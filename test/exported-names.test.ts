@@ -6,7 +6,9 @@ const sources = readNamedSources();
 const sharedNames: Readonly<Record<string, string>> = {
   governTools: 'one for each framework, behind a door of its own',
   sendProbe: 'one for each framework: the call that proves the adapter safe',
-  rebuildSideTables: 'one for each store with tables',
+  toCallRow: 'one for each store with tables',
+  toWordText: 'one for each store with tables',
+  begin: 'one for each task of a work thread',
 };
 
 describe('an exported function', () => {

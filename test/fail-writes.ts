@@ -1,12 +1,12 @@
 /** A ledger that fails for a while, and works again when a test says so. */
-import type { Entry, Ledger } from 'quittance/store';
+import type { Entry, OpenLedger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { alterLedger } from './alter-ledger.ts';
 
 export type Failing = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** For the runtime on it: with a clock that runs, a busy machine is late, and the runtime tries again by itself. */
   readonly clock: ManualClock;
   /** Appends for which this returns true fail from now on. */
@@ -25,33 +25,30 @@ export type Failing = {
 const broken = (): Error => Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO' });
 
 export function failingLedger(
-  given?: Ledger,
+  given?: OpenLedger,
   /** The clock of the given ledger. */
   clock: ManualClock = createManualClock(),
 ): Failing {
   const real = given ?? createMemoryLedger({ clock });
   const spilled: Entry[] = [];
   const ledger = alterLedger(real, {
-    journal: {
-      append: async (entry) => {
-        failing.tried.push(entry);
-        await failing.before?.(entry);
-        if (failing.isGone || failing.failAt?.(entry) === true) throw broken();
-        return real.journal.append(entry);
-      },
-      readCall: async (...args) => {
-        if (failing.isGone) throw broken();
-        return real.journal.readCall(...args);
-      },
+    append: async (entry) => {
+      failing.tried.push(entry);
+      await failing.before?.(entry);
+      if (failing.isGone || failing.failAt?.(entry) === true) throw broken();
+      return real.append(entry);
+    },
+    readCall: async (...args) => {
+      if (failing.isGone) throw broken();
+      return real.readCall(...args);
     },
     spill: {
-      canWrite: () => (failing.hasNoRoom ? false : real.spill.canWrite()),
+      canWrite: async () => (failing.hasNoRoom ? false : real.spill.canWrite()),
       write: async (entry) => {
         if (failing.canSpill) spilled.push(entry);
         return failing.canSpill;
       },
-      read: async () =>
-        spilled.length === 0 ? [] : [{ ownerId: real.owners.ownerId, entries: [...spilled] }],
+      read: async () => (spilled.length === 0 ? [] : [{ ownerId: real.ownerId, entries: [...spilled] }]),
       drop: async () => {
         spilled.length = 0;
         return true;

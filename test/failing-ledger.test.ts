@@ -2,13 +2,13 @@
 import { createRuntime, defineTool, isQuittanceError, ToolDecision, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { expect, it } from 'vitest';
 import { envelope } from './stage.ts';
 import { interceptLedger } from './alter-ledger.ts';
 
-type Failing = { readonly ledger: Ledger; readonly fail: (how: 'throws' | 'rejects') => void };
+type Failing = { readonly ledger: OpenLedger; readonly fail: (how: 'throws' | 'rejects') => void };
 
 /** Fails like a disk that went away: with bare system errors, from every method that may. */
 function failingLedger(): Failing {
@@ -16,10 +16,10 @@ function failingLedger(): Failing {
   let fails: 'throws' | 'rejects' | undefined;
   const error = (): Error =>
     Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
-  const never = new Set(['now', 'close', 'integrity.readSideRows', 'integrity.inspect']);
-  const rejects = new Set(['journal.whenChanged', 'entries.whenAppended']);
+  const never = new Set(['now', 'close', 'inspect']);
+  const rejects = new Set(['whenChanged']);
   const ledger = interceptLedger(memory, (name, proceed) => {
-    if (fails === undefined || never.has(name) || name.startsWith('owners.inHand')) return proceed();
+    if (fails === undefined || never.has(name)) return proceed();
     if (fails === 'throws' && !rejects.has(name)) throw error();
     return Promise.reject(error());
   });

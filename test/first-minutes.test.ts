@@ -26,6 +26,7 @@ import { evenPriority } from './even-priority-arguments.ts';
 import { eventually } from './eventually.ts';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
+import { findCalls } from '../src/ledger/reads.ts';
 
 const run = promisify(execFile);
 let folder = '';
@@ -130,7 +131,7 @@ test('the commands that a checkout suggests for another terminal work there', as
     const shop = await openLedger(join(cwd, 'its own/shop.db'));
     onTestFinished(() => shop.close());
     const find = async (query: CallQuery): Promise<void> =>
-      expect((await shop.queries.findCalls(query)).rows).not.toHaveLength(0);
+      expect((await findCalls(shop, query)).rows).not.toHaveLength(0);
     await eventually(() => find({ status: 'held' }));
     await eventually(() => find({ toolName: 'look_up_order' }));
     expect(await type(first)).toContain('CONFIRMATION');

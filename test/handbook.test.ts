@@ -15,10 +15,11 @@ import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import type { SuccessCheck } from 'quittance';
+import type { SuccessCheck, ToolMode } from 'quittance';
 import {
   coercionRules,
   defaultSuccessCheck,
+  defaultTreatments,
   errorTable,
   successChecks,
   toolModePatterns,
@@ -37,7 +38,7 @@ import {
   rulesetShape,
   ruleShapes,
 } from '../src/policy/language/rule-shape.ts';
-import { gateNames } from '../src/runtime/gates/gates.ts';
+import { gateNames } from '../src/runtime/gates.ts';
 import { toolFields } from '../src/tool/tool-fields.ts';
 import { root } from './sources.ts';
 import { isPackageBuilt, packageArguments } from './frameworks/suite/package-arguments.ts';
@@ -160,12 +161,19 @@ describe('docs/tools.md lists', () => {
     for (const { sentence } of coercionRules) expect(read('docs/tool-input.md')).toContain(sentence);
   });
 
+  const treatmentWords = {
+    run: 'runs',
+    ask: 'asks a person',
+    ask_unless_undo: 'asks a person, unless the tool has `undo`',
+  };
+
   test('every mode with its meaning and the names that mean it', () => {
     expect(firstColumn('docs/tools.md', 'Modes')).toEqual(Object.keys(toolModeTreatments));
     const rows = read('docs/tools.md').split('\n');
     for (const [mode, { meaning }] of Object.entries(toolModeTreatments)) {
       const row = rows.find((line) => line.startsWith(`| \`${mode}\` `)) ?? '';
       expect(row.replaceAll('\\', '')).toContain(meaning);
+      expect(row.split('|').at(-2)?.trim()).toBe(treatmentWords[defaultTreatments[mode as ToolMode]]);
       const beginnings = [...row.matchAll(/`([a-z]+_)`/g)].map(([, beginning = '']) => beginning);
       const known = toolModePatterns.filter((each) => each.mode === mode);
       expect(beginnings).toHaveLength(known.length);
@@ -185,7 +193,9 @@ describe('docs/tools.md lists', () => {
 
 describe('docs/runtime.md lists', () => {
   test('every option', () => {
-    const declared = [...read('src/runtime/runtime-options.ts').matchAll(/^ {2}readonly (\w+)\??:/gm)];
+    const [, type = ''] =
+      /^export type RuntimeOptions[^]*?\{\n([^]*?)^\}/m.exec(read('src/runtime/create-runtime.ts')) ?? [];
+    const declared = [...type.matchAll(/^ {2}readonly (\w+)\??:/gm)];
     expect(firstColumn('docs/runtime.md', 'Options')).toEqual(declared.map(([, name]) => name));
   });
 
@@ -269,7 +279,7 @@ test('docs/tool-results.md says how answers of well-known services are read', as
     "statusField('state')": successChecks.statusField('state'),
   };
   for (const { answer, byDefault, check } of rows) {
-    expect([answer, defaultSuccessCheck('t', answer).ok]).toEqual([answer, byDefault === 'success']);
+    expect([answer, defaultSuccessCheck('t', answer)]).toEqual([answer, byDefault === 'success']);
     const last = check === undefined ? { ok: false } : await ready[check]?.('t', answer);
     expect(last).toMatchObject({ ok: false });
   }

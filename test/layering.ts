@@ -10,6 +10,8 @@ import { importsOf, lineOf, walk, type Import, type Source } from './sources.ts'
  */
 export const layers: readonly (readonly string[])[] = [
   ['base'],
+  // Work in threads of its own.
+  ['threads'],
   ['tool'],
   ['call'],
   // Rules, from the pattern to the judgement.
@@ -23,32 +25,9 @@ export const layers: readonly (readonly string[])[] = [
   ['policy/judge'],
   ['ledger'],
   ['view'],
-  // Shared by the stages of a call.
-  ['runtime/host'],
-  ['runtime/files'],
-  ['runtime/input'],
-  ['runtime/state'],
-  // The stages of a call.
-  ['runtime/accept'],
-  ['runtime/preview'],
-  ['runtime/rules'],
-  ['runtime/grants'],
-  ['runtime/undo'],
-  ['runtime/gates'],
-  ['runtime/attempt'],
-  ['runtime/settle'],
-  ['runtime/take-over'],
-  ['runtime/handoff'],
-  ['runtime/execute'],
-  ['runtime/hold'],
-  ['runtime/turn'],
-  // Work on calls outside of their turn.
-  ['runtime/recovery'],
-  ['runtime/people'],
-  ['runtime/behaviors'],
   ['runtime'],
   ['replay'],
-  ['store/files'],
+  ['store/files', 'store/sql'],
   ['store/memory', 'store/sqlite', 'store/postgres'],
   ['store'],
   ['contracts'],
@@ -83,7 +62,7 @@ export const layers: readonly (readonly string[])[] = [
 /** Folders that only compute: of Node they may use digests and inspection only. */
 const pure = new Set(['base', 'tool', 'call', 'policy', 'ledger', 'view']);
 const isPure = (folder: string): boolean => pure.has(folder.split('/')[0] ?? folder);
-const pureMayUse = new Set(['node:crypto', 'node:util']);
+const pureMayUse = new Set(['node:crypto', 'node:util', 'node:module']);
 
 /**
  * The folders that may read the global `process`. Contracts read its environment for their rules, owners of a ledger
@@ -254,17 +233,15 @@ function moduleState(source: Source): string[] {
     );
 }
 
-/**
- * The only file that ends threads from outside, and the thread that it ends: no database may be opened there.
- */
-const endsThreads = 'src/http/contract-threads.ts';
-const endedThread = 'src/http/contract-thread.ts';
+/** How threads are ended from outside, the only file that does so, and what its threads do: no database may be opened there. */
+const endsThreads = new Set(['src/threads/task-thread.ts', 'src/http/contract-threads.ts']);
+const endedThread = 'src/http/contract-task.ts';
 
 function databaseInEndedThread(imports: readonly Import[]): string[] {
   const reached = new Set([endedThread]);
   for (const path of reached) for (const { from, to } of imports) if (from === path) reached.add(to);
   return [...reached]
-    .filter((path) => path.startsWith('src/store/') || path === 'better-sqlite3')
+    .filter((path) => path.startsWith('src/store/') || path === 'node:sqlite')
     .map(
       (path) => `${endedThread} reaches ${path}: a thread with a database must not be ended from outside.`,
     );
@@ -275,7 +252,7 @@ function forbiddenLines({ path, text }: Source): string[] {
     .split('\n')
     .flatMap((line, index) =>
       bannedLines
-        .filter(([pattern]) => pattern.test(line) && !(path === endsThreads && pattern.test('.terminate(')))
+        .filter(([pattern]) => pattern.test(line) && !(endsThreads.has(path) && pattern.test('.terminate(')))
         .map(([, why]) => `${path}:${index + 1} \`${line.trim()}\` ${why}.`),
     );
 }

@@ -1,6 +1,6 @@
 /** A ledger like the runtime's, made from the rules alone, for tests of code that reads ledgers. */
 import type { Call } from '../src/call/call.ts';
-import type { Command } from '../src/call/command.ts';
+import type { Command } from '../src/call/decide.ts';
 import type { CallEvent, DecidedBy, QuittanceEvent } from '../src/call/event.ts';
 import type { ToolOutcome } from '../src/call/outcome.ts';
 import type { Entry } from '../src/ledger/journal.ts';
@@ -342,7 +342,7 @@ function commandOf(step: Step, { call: callId, state }: { call: string; state: C
         ...head,
         code: 'confirmation.rejected',
         reason: 'write_denied',
-        details: 'Ada said no.',
+        details: 'Denied by Ada.',
       });
     case 'ended':
       return settle({ type: 'ToolDenied', ...head, code: 'turn.ended', reason: 'ended', details: '' });

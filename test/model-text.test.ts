@@ -20,7 +20,7 @@ describe('the reason table', () => {
     expect(whatToDo).not.toBe(forModel);
   });
 
-  it('and the denial reasons say nothing else to a model', () => {
+  it('the reason table and the denial reasons say nothing else to a model', () => {
     for (const { sentence } of Object.values(denialReasons)) expect(sentence).not.toMatch(apiName);
   });
 });
@@ -103,7 +103,7 @@ async function toldOf({ tool = {}, options = {} }: Case): Promise<{ outcome: Too
 }
 
 describe('the content for the model names no API', () => {
-  it.each(Object.entries(cases))('of %s', async (_, given) => {
+  it.each(Object.entries(cases))('the content for the model names no API of %s', async (_, given) => {
     const { outcome } = await toldOf(given);
     expect(outcome.type).not.toBe('ToolExecutionResult');
     expect(`${outcomeToModelContent(outcome)} ${outcome.modelNote ?? ''}`).not.toMatch(apiName);
@@ -118,11 +118,14 @@ describe('the content for the model names no API', () => {
     ['a key that throws', /idempotencyKey/],
     ['a success check that gives nonsense', /Expected true, false/],
     ['an output that is a Map', /Object\.fromEntries/],
-  ] as const)('and the log of the call informs the developer: %s', async (name, said) => {
-    expect((await toldOf(cases[name] ?? {})).log).toMatch(said);
-  });
+  ] as const)(
+    'the content for the model names no API and the log of the call informs the developer: %s',
+    async (name, said) => {
+      expect((await toldOf(cases[name] ?? {})).log).toMatch(said);
+    },
+  );
 
-  it('and for a wrong use of the context the extras inform the developer', async () => {
+  it('the content for the model names no API and for a wrong use of the context the extras inform the developer', async () => {
     const { outcome } = await toldOf(cases['a wrong charge'] ?? {});
     expect(JSON.stringify(outcomeToWire(outcome))).toContain('context.charge takes');
   });

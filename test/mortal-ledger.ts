@@ -1,17 +1,17 @@
 /** A memory ledger that outlives its users: each handle can be killed like a process. */
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { alterLedger, interceptLedger } from './alter-ledger.ts';
 
 export type Handle = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** From now on this handle answers nothing, and its calls have no living owner. */
   readonly kill: () => void;
 };
 
 export type MortalLedger = {
-  readonly inner: Ledger;
+  readonly inner: OpenLedger;
   open(): Handle;
 };
 
@@ -22,7 +22,7 @@ export function createMortalLedger(clock: ManualClock): MortalLedger {
     open() {
       let dead = false;
       const never = new Promise<never>(() => undefined);
-      const own = alterLedger(inner, { owners: { runtimes: new Set() } });
+      const own = alterLedger(inner, { ownerId: inner.ownerId, runtimes: new Set() });
       const ledger = interceptLedger(own, (name, proceed) => {
         if (name === 'now') return proceed();
         if (dead) return never;

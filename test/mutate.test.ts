@@ -87,10 +87,7 @@ else console.log('not reached');
 `;
       writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
       writeFileSync(join(folder, 'a.ts'), addProbes('a.ts', program, log));
-      const { signal } = spawnSync(process.execPath, [
-        '--disable-warning=ExperimentalWarning',
-        join(folder, 'a.ts'),
-      ]);
+      const { signal } = spawnSync(process.execPath, [join(folder, 'a.ts')]);
       expect(signal).toBe('SIGKILL');
       const reached = readFileSync(log, 'utf8').trim().split('\n');
       const at = (text: string): string => `a.ts\t${blockAt('a.ts', program, program.indexOf(text))}`;
@@ -173,7 +170,7 @@ describe('a verdict', () => {
     ['hangs', '(did not end)', 'timeout'],
     ['dies', '(the process died)', 'crash'],
   ] as const)(
-    'of a test that %s counts only if it does so again, and not without the mutation',
+    'a verdict of a test that %s counts only if it does so again, and not without the mutation',
     async (answer, title, by) => {
       expect(await judge({ 'a mutated': [answer, answer] })).toEqual({
         verdict: { type: 'killed', test: 'a', title, by },

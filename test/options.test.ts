@@ -19,10 +19,10 @@ import * as openaiAgents from 'quittance/openai-agents';
 import * as testing from 'quittance/testing';
 import type { Runtime, Turn } from 'quittance';
 import { createRuntime, defineTool, govern, isQuittanceError, retry } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { eventually } from './eventually.ts';
 
-let ledger: Ledger;
+let ledger: OpenLedger;
 let runtime: Runtime;
 let turn: Turn;
 /** The token of a call that waits for the report of a worker. */
@@ -99,7 +99,7 @@ const takers: Readonly<Record<string, (bad: Bad) => unknown>> = {
   'govern, overrides': (bad) => govern([], bad),
   createMemoryLedger: (bad) => ledgers.createMemoryLedger(bad),
   openLedger: (bad) => ledgers.openLedger(':memory:', bad),
-  summarizeErrors: (bad) => ledgers.summarizeErrors(ledger.queries, bad),
+  summarizeErrors: (bad) => ledgers.summarizeErrors(ledger, bad),
   contractsFromYamlString: (bad) => contracts.contractsFromYamlString(rules, bad),
   contractsFromYaml: (bad) => contracts.contractsFromYaml('none.yaml', bad),
   contractsFromTemplate: (bad) => contracts.contractsFromTemplate('coding-agent', bad),

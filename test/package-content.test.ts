@@ -27,8 +27,7 @@ test('a package with its files and no others may be published', () => {
 });
 
 test.each([
-  'dist/index.js.map',
-  'dist/index.d.ts.map',
+  'dist/console/assets/index.js.map',
   'docs/images/console-call-dark.png',
   'dist/console/assets/inter.woff2',
   'src/index.ts',

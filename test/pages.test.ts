@@ -135,7 +135,7 @@ test('every code block names a language that a test knows', () => {
 });
 
 test('JSON, JavaScript and YAML blocks can be read, and contracts among them load', () => {
-  const head = 'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: page}\ndefaults: {mode: enforce}\n';
+  const head = 'apiVersion: quittance/v1\nkind: Ruleset\nmetadata: {name: page}\ndefaults: {mode: enforce}\n';
   const readBlock = ({ language, text }: ReturnType<typeof blocksOf>[number]): void => {
     if (language === 'json') JSON.parse(text);
     if (language === 'js') {

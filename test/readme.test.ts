@@ -29,7 +29,7 @@ describe('the README', () => {
 });
 
 describe('links', () => {
-  test.each(['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md'])('of %s lead somewhere', (page) => {
+  test.each(['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md'])('links of %s lead somewhere', (page) => {
     const text = readFileSync(join(root, page), 'utf8');
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path);
     expect(links.filter((path) => !existsSync(join(root, path)))).toEqual([]);

@@ -1,10 +1,10 @@
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Clock } from 'quittance/runtime';
 import { alterLedger } from './alter-ledger.ts';
 
 export type RecordingLedger = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** Everything ever passed to the ledger, as text: what a disk would have seen. */
   readonly written: () => string;
 };
@@ -15,19 +15,15 @@ export function createRecordingLedger(clock?: Clock): RecordingLedger {
   const written: string[] = [];
   return {
     ledger: alterLedger(inner, {
-      journal: {
-        append: (entry) => {
-          written.push(JSON.stringify(entry));
-          return inner.journal.append(entry);
-        },
+      append: (entry) => {
+        written.push(JSON.stringify(entry));
+        return inner.append(entry);
       },
-      artifacts: {
-        put: (artifact) => {
-          const { content } = artifact;
-          written.push(JSON.stringify({ ...artifact, content: '' }));
-          written.push(typeof content === 'string' ? content : Buffer.from(content).toString('latin1'));
-          return inner.artifacts.put(artifact);
-        },
+      putArtifact: (artifact) => {
+        const { content } = artifact;
+        written.push(JSON.stringify({ ...artifact, content: '' }));
+        written.push(typeof content === 'string' ? content : Buffer.from(content).toString('latin1'));
+        return inner.putArtifact(artifact);
       },
     }),
     written: () => written.join('\n'),

@@ -38,7 +38,7 @@ describe('the changelog', () => {
     expect(() => releaseEntries(after, '0.3.0', '2026-03-03')).toThrow('nothing to release');
   });
 
-  test('of this repository can be read', () => {
+  test('the changelog of this repository can be read', () => {
     expect(unreleasedEntries(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))).not.toContain('');
   });
 });
@@ -80,7 +80,7 @@ describe('npm run changelog and npm run release, in a repository', () => {
     });
   const write = (path: string, text: string): void => writeFileSync(join(folder, path), text);
   const run = (script: string, ...args: readonly string[]): { status: number | null; stderr: string } =>
-    spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(folder, script), ...args], {
+    spawnSync(process.execPath, [join(folder, script), ...args], {
       cwd: folder,
       encoding: 'utf8',
     });

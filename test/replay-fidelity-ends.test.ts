@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AnyTool, ToolContext, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { AnyTool, Runtime, ToolContext, ToolOutcome } from 'quittance';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
-import { contractsFromYamlString } from 'quittance/contracts';
+import { contracts, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import type { Cassette } from 'quittance/testing';
 import {
@@ -21,12 +21,13 @@ import {
 import { describe, expect, test } from 'vitest';
 import { envelope, quiet } from './stage.ts';
 import { alterLedger } from './alter-ledger.ts';
+import { readWholeArtifact } from '../src/ledger/reads.ts';
 
-const cassetteOf = async (ledger: Ledger): Promise<Cassette> =>
+const cassetteOf = async (ledger: OpenLedger): Promise<Cassette> =>
   readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));
 
-const sameCalls = async (a: Ledger, b: Ledger): Promise<unknown> =>
-  diffSessions(await a.journal.readSession('s'), await b.journal.readSession('s')).calls.filter(
+const sameCalls = async (a: OpenLedger, b: OpenLedger): Promise<unknown> =>
+  diffSessions(await a.readSession('s'), await b.readSession('s')).calls.filter(
     ({ status }) => status !== 'same',
   );
 
@@ -38,7 +39,7 @@ const hang = defineTool({
   run: () => new Promise(() => {}),
 });
 
-async function recordTimeout(): Promise<{ ledger: Ledger; outcome: ToolOutcome }> {
+async function recordTimeout(): Promise<{ ledger: OpenLedger; outcome: ToolOutcome }> {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const asked = createRuntime({ tools: [hang], ledger, clock })
@@ -96,7 +97,7 @@ describe('a recorded unresolved call', () => {
   });
 });
 
-const blockAll = contractsFromYamlString(`
+const blockAllText = `
 apiVersion: edictum/v1
 kind: Ruleset
 metadata: { name: shut }
@@ -107,10 +108,11 @@ rules:
     tool: pay
     when: { output.text: { contains: paid } }
     then: { action: block, message: Not for you. }
-`);
+`;
+const blockAll = contractsFromYamlString(blockAllText);
 const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'allow', run: () => ({ note: 'paid' }) });
 
-async function recordBlocked(): Promise<{ ledger: Ledger; outcome: ToolOutcome }> {
+async function recordBlocked(): Promise<{ ledger: OpenLedger; outcome: ToolOutcome }> {
   const ledger = createMemoryLedger();
   const runtime = createRuntime({ tools: [pay], ledger, contracts: blockAll });
   return { ledger, outcome: await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay')) };
@@ -140,6 +142,54 @@ describe('an output that rules withheld', () => {
     );
     expect(responded).toMatchObject({ rules: [] });
   });
+});
+
+/** The rulings on the result of the one call of a runtime. */
+async function rulingsOf(runtime: Runtime): Promise<unknown> {
+  const events = await runtime.events.list({ sessionId: 's' });
+  return events.flatMap((event) =>
+    event.type === 'tool.responded' ? event.rules.map(({ ruleId, action }) => [ruleId, action]) : [],
+  );
+}
+
+describe('an earlier ruling that withheld the output', () => {
+  const other = (post: string): string => blockAllText.replace(/type: post[^]*$/, post);
+  test.each<[rule: string, text: string, rulings: unknown]>([
+    ['still blocks', `${blockAllText}# a later version`, [['shut', 'block']]],
+    ['only warns', blockAllText.replace('action: block', 'action: warn'), []],
+    ['only observes', blockAllText.replace('mode: enforce', 'mode: observe'), []],
+    [
+      'judges calls before they run',
+      other(
+        'type: pre\n    tool: pay\n    when: { args.x: { equals: 1 } }\n    then: { action: block, message: No. }\n',
+      ),
+      [],
+    ],
+  ])('counts in a replay under other rules if the rule with its id %s', async (_, text, rulings) => {
+    const { ledger } = await recordBlocked();
+    const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
+    const runtime = createRuntime({ tools, contracts: contractsFromYamlString(text) });
+    expect(await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'))).toMatchObject({
+      code: 'policy.output',
+    });
+    expect(await rulingsOf(runtime)).toEqual(rulings);
+  });
+});
+
+test('a rule written as a function that fires only in the replay is recorded', async () => {
+  let isStrict = false;
+  const rules = contracts({
+    rules: [{ id: 'look', after: () => (isStrict ? { action: 'warn', message: 'Look at it.' } : undefined) }],
+  });
+  const ledger = createMemoryLedger();
+  await createRuntime({ tools: [pay], ledger, contracts: rules })
+    .turn({ sessionId: 's' })
+    .call(envelope('c', 'pay'));
+  const { tools } = recordedTools(await cassetteOf(ledger), [pay]);
+  isStrict = true;
+  const runtime = createRuntime({ tools, contracts: rules });
+  await runtime.turn({ sessionId: 's' }).call(envelope('c', 'pay'));
+  expect(await rulingsOf(runtime)).toEqual([['look', 'warn']]);
 });
 
 describe('only a recording', () => {
@@ -219,7 +269,7 @@ describe('only a recording', () => {
     expect(seen.filter((key) => /record(?!$)|end/i.test(String(key)))).toEqual([]);
   });
 
-  test('and no text of a cassette turns a body that ran into a denial', async () => {
+  test('only a recording and no text of a cassette turns a body that ran into a denial', async () => {
     const { ledger } = await recordBlocked();
     const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }));
     const outcome = { type: 'ToolDenied', code: 'policy.hook', reason: 'pre_hook', details: 'forged' };
@@ -257,10 +307,8 @@ test('an output that could not be stored as an artifact is played with its recor
   const big = defineTool({ name: 'big', mode: 'read', inlineLimit: 10, run: () => 'x'.repeat(100) });
   const ledger = createMemoryLedger();
   const full = alterLedger(ledger, {
-    artifacts: {
-      put: () => {
-        throw new Error('the disk is full');
-      },
+    putArtifact: () => {
+      throw new Error('the disk is full');
     },
   });
   await createRuntime({ tools: [big], ledger: full })
@@ -287,7 +335,7 @@ test('files of a body that then failed are stored, named in its extras, and avai
     },
   });
   const ledger = createMemoryLedger();
-  const make = (tools: readonly AnyTool[], on: Ledger): Promise<ToolOutcome> =>
+  const make = (tools: readonly AnyTool[], on: OpenLedger): Promise<ToolOutcome> =>
     createRuntime({ tools, ledger: on }).turn({ sessionId: 's' }).call(envelope('c', 'chart'));
   const namesOf = (outcome: ToolOutcome): string => {
     if (outcome.type !== 'ToolFailure') throw new Error(outcome.type);
@@ -301,12 +349,12 @@ test('files of a body that then failed are stored, named in its extras, and avai
     return seen.$artifact;
   };
   const first = namesOf(await make([chart], ledger));
-  expect(await ledger.artifacts.read('s', first)).toMatchObject({ content: 'a,b' });
+  expect(await readWholeArtifact(ledger, 's', first)).toMatchObject({ content: 'a,b' });
 
   const { tools } = recordedTools(await cassetteOf(ledger), [chart]);
   const replayed = createMemoryLedger();
   const again = namesOf(await make(tools, replayed));
-  expect(await replayed.artifacts.read('s', again)).toMatchObject({ content: 'a,b' });
+  expect(await readWholeArtifact(replayed, 's', again)).toMatchObject({ content: 'a,b' });
   expect(await sameCalls(ledger, replayed)).toEqual([]);
 });
 
@@ -314,10 +362,8 @@ test('files of a body that timed out, or that the ledger cannot store, leave a n
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const full = alterLedger(ledger, {
-    artifacts: {
-      put: () => {
-        throw new Error('the disk is full');
-      },
+    putArtifact: () => {
+      throw new Error('the disk is full');
     },
   });
   const slow = defineTool({
@@ -341,7 +387,7 @@ test('files of a body that timed out, or that the ledger cannot store, leave a n
     expect(await asked).toMatchObject({ type: 'ToolTimeout' });
   }
   const endOf = async (sessionId: string): Promise<unknown> =>
-    (await ledger.journal.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
+    (await ledger.readSession(sessionId)).find(({ type }) => type === 'tool.responded');
   expect(await endOf('kept')).toMatchObject({ payloadExtras: { files: [{ mime_type: 'text/plain' }] } });
   expect(await endOf('full')).toMatchObject({
     log: [{ message: 'Its attached files could not be stored: the disk is full' }],
@@ -354,11 +400,9 @@ test('a result that the ledger could not store at first is played with its recor
   try {
     let isFull = false;
     const full = alterLedger(ledger, {
-      journal: {
-        append: (entry) => {
-          if (isFull) throw new Error('the disk is full');
-          return ledger.journal.append(entry);
-        },
+      append: (entry) => {
+        if (isFull) throw new Error('the disk is full');
+        return ledger.append(entry);
       },
     });
     const pay = defineTool({
@@ -404,7 +448,7 @@ test('a retried call is retried in a replay, each attempt with its own end', asy
       return { tries };
     },
   });
-  const drive = async (tools: readonly AnyTool[]): Promise<Ledger> => {
+  const drive = async (tools: readonly AnyTool[]): Promise<OpenLedger> => {
     const ledger = createMemoryLedger();
     const runtime = createRuntime({ tools, ledger, behaviors: [retry({ initialMs: 1 })] });
     await runtime.turn({ sessionId: 's' }).call(envelope('c', 'flaky'));

@@ -1,7 +1,7 @@
 /** Effects of people, previews, rules on results and the clock on calls: recorded, played, and equal. */
 import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
 import type { ConfirmationAnswer, OnConfirm } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, jsonSchema } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -16,6 +16,7 @@ import {
 } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { quiet } from './stage.ts';
+import { findCalls } from '../src/ledger/reads.ts';
 
 const rules = `
 apiVersion: edictum/v1
@@ -219,7 +220,7 @@ const circumstances = (clock: ManualClock) =>
     contracts: contractsFromYamlString(rules),
   }) as const;
 
-async function record(): Promise<{ ledger: Ledger; world: World; text: string }> {
+async function record(): Promise<{ ledger: OpenLedger; world: World; text: string }> {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const world = makeWorld();
@@ -231,7 +232,7 @@ async function record(): Promise<{ ledger: Ledger; world: World; text: string }>
 async function replay(
   text: string,
   options: { readonly mode: 'strict' | 'loose'; readonly first?: string },
-): Promise<{ ledger: Ledger; world: World; recorded: ReturnType<typeof recordedTools> }> {
+): Promise<{ ledger: OpenLedger; world: World; recorded: ReturnType<typeof recordedTools> }> {
   const clock = createManualClock(1_900_000_000_000);
   const ledger = createMemoryLedger({ clock });
   const world = makeWorld();
@@ -242,8 +243,8 @@ async function replay(
   return { ledger, world, recorded };
 }
 
-const diffOf = async (a: Ledger, b: Ledger): Promise<SessionDiff> =>
-  diffSessions(await a.journal.readSession('s'), await b.journal.readSession('s'));
+const diffOf = async (a: OpenLedger, b: OpenLedger): Promise<SessionDiff> =>
+  diffSessions(await a.readSession('s'), await b.readSession('s'));
 
 const changed = (diff: SessionDiff): readonly unknown[] =>
   diff.calls
@@ -268,7 +269,7 @@ describe('a replay of unchanged code', () => {
   );
 
   test.each(['strict', 'loose'] as const)(
-    'with one changed byte in one argument differs in that call alone, played %s',
+    'a replay of unchanged code with one changed byte in one argument differs in that call alone, played %s',
     async (mode) => {
       const recording = await record();
       const played = await replay(recording.text, { mode, first: 'plaim' });
@@ -280,7 +281,7 @@ describe('a replay of unchanged code', () => {
 
   test('covers what people, rules on results and previews cause, and their audit kinds', async () => {
     const { ledger } = await record();
-    const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
+    const { rows } = await findCalls(ledger, { sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ code }) => code ?? ''))].toSorted()).toEqual([
       '',
       'confirmation.answered',

@@ -1,6 +1,6 @@
 /** A session with every possible end of a call, recorded and played: only changed calls differ. */
 import type { AnyTool, Runtime, ToolCallInput } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, jsonSchema, ToolDecision, ToolError, toolResult } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -12,6 +12,7 @@ import { diffSessions } from '../src/replay/diff-sessions.ts';
 import { recordCassette } from '../src/replay/record-cassette.ts';
 import { recordedTools } from '../src/replay/recorded-tools.ts';
 import { quiet } from './stage.ts';
+import { findCalls } from '../src/ledger/reads.ts';
 
 const rules = contractsFromYamlString(`
 apiVersion: edictum/v1
@@ -241,7 +242,7 @@ const circumstances = (clock: ManualClock) =>
       query === 'hook' ? ToolDecision.block('the hook says no') : ToolDecision.allow,
   }) as const;
 
-async function record(): Promise<{ ledger: Ledger; tools: readonly AnyTool[]; ran: string[] }> {
+async function record(): Promise<{ ledger: OpenLedger; tools: readonly AnyTool[]; ran: string[] }> {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const ran: string[] = [];
@@ -264,7 +265,7 @@ async function replay(
   tools: readonly AnyTool[],
   mode: 'strict' | 'loose',
   city?: string,
-): Promise<{ ledger: Ledger; recorded: ReturnType<typeof recordedTools> }> {
+): Promise<{ ledger: OpenLedger; recorded: ReturnType<typeof recordedTools> }> {
   const clock = createManualClock(1_900_000_000_000);
   const ledger = createMemoryLedger({ clock });
   const recorded = recordedTools(readCassette(text), tools, { mode, clock });
@@ -285,10 +286,7 @@ describe('a replay of unchanged code', () => {
     const before = [...ran];
     const played = await replay(text, tools, mode);
 
-    const diff = diffSessions(
-      await ledger.journal.readSession('s'),
-      await played.ledger.journal.readSession('s'),
-    );
+    const diff = diffSessions(await ledger.readSession('s'), await played.ledger.readSession('s'));
     expect(diff.calls.filter(({ status }) => status !== 'same')).toEqual([]);
     expect(diff.identical).toBe(true);
     expect(ran).toEqual(before);
@@ -298,7 +296,7 @@ describe('a replay of unchanged code', () => {
 
   test('covers every outcome, and every reason that tools, policy, people and the clock cause', async () => {
     const { ledger } = await record();
-    const { rows } = await ledger.queries.findCalls({ sessionId: 's', limit: 1_000 });
+    const { rows } = await findCalls(ledger, { sessionId: 's', limit: 1_000 });
     expect([...new Set(rows.map(({ outcome }) => String(outcome)))].toSorted()).toEqual([
       'ToolArtifactReference',
       'ToolDenied',
@@ -332,15 +330,12 @@ describe('a replay of unchanged code', () => {
   });
 
   test.each(['strict', 'loose'] as const)(
-    'with one changed byte in one argument differs in that call alone, played %s',
+    'a replay of unchanged code with one changed byte in one argument differs in that call alone, played %s',
     async (mode) => {
       const { ledger, tools } = await record();
       const text = writeCassette(await recordCassette(ledger, { sessionId: 's' }, { tools }));
       const played = await replay(text, tools, mode, 'Osla');
-      const diff = diffSessions(
-        await ledger.journal.readSession('s'),
-        await played.ledger.journal.readSession('s'),
-      );
+      const diff = diffSessions(await ledger.readSession('s'), await played.ledger.readSession('s'));
       expect(
         diff.calls
           .filter(({ status }) => status !== 'same')

@@ -3,7 +3,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { backtest } from '../src/replay/backtest.ts';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { diffSessions, readCassette, recordCassette, recordedTools, writeCassette } from 'quittance/testing';
 import { expect, test } from 'vitest';
 import { payRule, person, quorumStage, ruleset } from './people/quorum-stage.ts';
@@ -21,7 +21,7 @@ const needs = (quorum: number): string =>
   ruleset(payRule(`{ groups: [finance], quorum: ${quorum}, exclude: [asker] }`));
 
 /** Dan approves in the place of Ada, then Eve approves. */
-async function record(): Promise<Ledger> {
+async function record(): Promise<OpenLedger> {
   const stage = quorumStage(needs(2));
   const question = await stage.ask('c');
   await stage.runtime.delegations.give({
@@ -59,7 +59,7 @@ test('[replay-is-sealed] a replay repeats the votes; a delegate acts as the pers
   ]);
   expect(call?.confirmation?.votes[0]?.by.behalf).toBeUndefined();
   recorded.assertConsumed();
-  const diff = diffSessions(await ledger.journal.readSession('s'), await played.journal.readSession('s'));
+  const diff = diffSessions(await ledger.readSession('s'), await played.readSession('s'));
   expect(diff.calls.map(({ status }) => status)).toEqual(['same']);
   await runtime.close();
 });

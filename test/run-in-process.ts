@@ -1,8 +1,7 @@
 /** Runs the command line in this process, with a person at the terminal if an answer is given. */
 import { readMeantOptions } from '../src/cli/meant-options.ts';
-import { readVersion } from '../src/cli/version.ts';
+import { readVersion, explain, runCommand } from '../src/cli/program.ts';
 import type { Context } from '../src/cli/command.ts';
-import { explain, runCommand } from '../src/cli/program.ts';
 import type { Terminal } from '../src/cli/terminal.ts';
 import { openLedger } from '../src/store/open-ledger.ts';
 import type { Ran } from './run-cli.ts';

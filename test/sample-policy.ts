@@ -32,7 +32,7 @@ export const sampleCall = (input: JsonObject = {}, changes: Partial<PolicyCall> 
 
 /** One document with these rules, as in YAML. */
 export const documentOf = (rules: readonly JsonObject[], changes: JsonObject = {}): JsonObject => ({
-  apiVersion: 'edictum/v1',
+  apiVersion: 'quittance/v1',
   kind: 'Ruleset',
   metadata: { name: 'sample' },
   defaults: { mode: 'enforce' },

@@ -29,7 +29,7 @@ export const sessionRule: JsonObject = {
 };
 
 export const rulesetOf = (rules: readonly JsonValue[], more: JsonObject = {}): JsonObject => ({
-  apiVersion: 'edictum/v1',
+  apiVersion: 'quittance/v1',
   kind: 'Ruleset',
   metadata: { name: 'sample' },
   defaults: { mode: 'enforce' },

@@ -14,12 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...args: readonly string[]) =>
   spawnSync(
     process.execPath,
-    [
-      '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
-      join(import.meta.dirname, '../bench/schema-suite/index.ts'),
-      ...args,
-    ],
+    ['--conditions=quittance-source', join(import.meta.dirname, '../bench/schema-suite/index.ts'), ...args],
     { encoding: 'utf8' },
   );
 
@@ -53,6 +48,17 @@ test('counts verdicts by class: agreement, stricter formats, refused schemas', (
     silentlyWrongMandatory: 0,
   });
   expect(stdout).toContain('files that do not fully agree');
+});
+
+test('bundles the remote documents that a schema refers to', () => {
+  const remote = 'http://localhost:1234/draft2020-12/nested/other.json';
+  mkdirSync(join(folder, 'remotes/draft2020-12/nested'), { recursive: true });
+  writeFileSync(join(folder, 'remotes/draft2020-12/nested/other.json'), '{"$ref":"../type.json"}');
+  writeFileSync(join(folder, 'remotes/draft2020-12/type.json'), '{"$id":"own.json","type":"integer"}');
+  put('draft2020-12/refRemote.json', { $ref: remote }, [1, true], ['a', false]);
+  expect(summaryOf(run(folder).stdout)).toMatchObject({
+    classes: { 'draft2020-12 mandatory': { tests: 2, agrees: 2 } },
+  });
 });
 
 test('fails, and names the case, if a mandatory verdict is wrong without a refusal', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SuccessCheck, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { backtest, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 const document = (...rules: readonly string[]): string =>
-  `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: trial }\ndefaults: { mode: enforce }\nrules:\n${rules
+  `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: { name: trial }\ndefaults: { mode: enforce }\nrules:\n${rules
     .map((rule) => `  - ${rule}\n`)
     .join('')}`;
 const limit = (limits: string, message = 'Enough.', more = ''): string =>
@@ -189,7 +189,7 @@ describe('a condition on counts of failures', () => {
     const runtime = createRuntime({ ledger, tools: [look], contracts });
     await runtime.turn({ sessionId: 's' }).call({ id: '1', name: 'look', arguments: {} });
     // One append: its version is that of a first entry.
-    expect(await ledger.journal.readCall('s', '1')).toMatchObject({ version: 1 });
+    expect(await ledger.readCall('s', '1')).toMatchObject({ version: 1 });
     const second = await runtime.turn({ sessionId: 's' }).call({ id: '2', name: 'look', arguments: {} });
     expect(second).toMatchObject({ type: 'ToolDenied', code: 'policy.contract' });
   });
@@ -213,7 +213,7 @@ describe('the success check decides', () => {
     expect(came).toEqual(['failed', 'failed', 'denied Enough.']);
   });
 
-  it('of the contracts applies if the runtime has none', async () => {
+  it('the success check decides of the contracts applies if the runtime has none', async () => {
     const runtime = createRuntime({
       tools: [toolNamed('a')],
       contracts: contractsFromYamlString(rules, { successCheck: byStatus }),
@@ -252,7 +252,7 @@ test('a retried call counts once, by its end', async () => {
   expect(wordOf(await call(2))).toBe('denied 1');
 });
 
-async function findProblems(ledger: Ledger): Promise<readonly string[]> {
+async function findProblems(ledger: OpenLedger): Promise<readonly string[]> {
   const found: string[] = [];
   const startProgress = () => ({ step: () => undefined, done: () => undefined });
   const options = { signal: new AbortController().signal, startProgress };
@@ -261,7 +261,7 @@ async function findProblems(ledger: Ledger): Promise<readonly string[]> {
 }
 
 describe('several runtimes on one ledger', () => {
-  async function openTwice(): Promise<readonly [Ledger, Ledger]> {
+  async function openTwice(): Promise<readonly [OpenLedger, OpenLedger]> {
     const folder = mkdtempSync(join(tmpdir(), 'quittance-failures-'));
     folders.push(folder);
     const url = join(folder, 'ledger.db');
@@ -296,7 +296,7 @@ describe('several runtimes on one ledger', () => {
   it('reset the count of consecutive failures by a success of any of them', async () => {
     const [first, second] = await openTwice();
     const rules = document(limit('{ max_consecutive_failures: 2 }'));
-    const each = (ledger: Ledger, from: number, ...steps: readonly string[]) =>
+    const each = (ledger: OpenLedger, from: number, ...steps: readonly string[]) =>
       play(steps, rules, { ledger, from });
     expect(await each(first, 0, 'a:error')).toEqual(['failed']);
     expect(await each(second, 10, 'b:ok')).toEqual(['ok']);
@@ -315,15 +315,13 @@ test('a call that passed the rules does not start if the last failure was stored
   const passed = Promise.withResolvers<void>();
   // The intent of the second call reaches the ledger when the end of the first is stored.
   const ledger = alterLedger(memory, {
-    journal: {
-      append: async (entry) => {
-        const starts = entry.events.some(({ type }) => type === 'tool.started');
-        if (entry.callId === 'second' && starts) {
-          passed.resolve();
-          await failed.promise;
-        }
-        return memory.journal.append(entry);
-      },
+    append: async (entry) => {
+      const starts = entry.events.some(({ type }) => type === 'tool.started');
+      if (entry.callId === 'second' && starts) {
+        passed.resolve();
+        await failed.promise;
+      }
+      return memory.append(entry);
     },
   });
   const runtime = createRuntime({
@@ -357,7 +355,7 @@ describe('a backtest', () => {
   );
   const steps = ['a:error', 'a:ok', 'b:error', 'b:ok', 'a:ok', 'a:error', 'c:error', 'a:ok'];
 
-  it('under the same rules finds no difference', async () => {
+  it('a backtest under the same rules finds no difference', async () => {
     const ledger = createMemoryLedger();
     await play(steps, rules, { ledger });
     const report = await backtest(ledger, { contracts: contractsFromYamlString(rules) });
@@ -385,7 +383,7 @@ describe('documents', () => {
       `{ id: p, type: post, tool: a, when: { session.failures: { gt: 1 } }, then: { action: warn, message: No. } }`,
       /use it in rules of type pre/,
     ],
-  ])('with %s do not load', (_title, rule, message) => {
+  ])('documents with %s do not load', (_title, rule, message) => {
     expect(() => contractsFromYamlString(document(rule))).toThrow(message);
   });
 

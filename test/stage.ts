@@ -1,7 +1,7 @@
 /** Shared by the tests of the runtime: a runtime on a manual clock, and readers of its record. */
 import type { AnyTool, Runtime, ToolCallInput, Turn } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, outcomeToModelContent } from 'quittance';
 import { checkAuditOrder, foldCall } from 'quittance/events';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -13,7 +13,7 @@ type CreateOptions<Tools extends readonly AnyTool[]> = Parameters<typeof createR
 
 export type Stage<Tools extends readonly AnyTool[]> = {
   readonly clock: ManualClock;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly runtime: Runtime<Tools>;
   readonly turn: Turn<Tools>;
 };
@@ -22,7 +22,7 @@ export type Stage<Tools extends readonly AnyTool[]> = {
 export function setStage<const Tools extends readonly AnyTool[]>(
   options: Omit<CreateOptions<Tools>, 'clock' | 'ledger'> & {
     readonly clock?: ManualClock;
-    readonly ledger?: Ledger;
+    readonly ledger?: OpenLedger;
   },
 ): Stage<Tools> {
   const { clock = createManualClock(), ledger = createMemoryLedger({ clock }) } = options;

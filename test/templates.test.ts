@@ -13,7 +13,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { renderContracts } from '../scripts/render-contracts.ts';
 import { readCases } from '../src/cli/contracts-case.ts';
-import { demoRules } from '../src/cli/demo/demo-rules.ts';
+import { demoRules } from '../src/cli/commands/demo.ts';
 import { runCases } from '../src/cli/run-cases.ts';
 import { root } from './sources.ts';
 

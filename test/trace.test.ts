@@ -37,12 +37,12 @@ function stepsOf(...calls: readonly string[]): readonly Step[] {
   });
 }
 
-test('an entry is a change of the folder or the room, not counting values', () => {
+test('counts an entry for each change of the folder, without those that hold values', () => {
   const steps = stepsOf(
-    'runtime/turn/a',
+    'runtime/recall',
     'base/json',
     ')',
-    'runtime/gates/b',
+    'runtime/gates',
     'call/c',
     ')',
     ')',
@@ -54,35 +54,19 @@ test('an entry is a change of the folder or the room, not counting values', () =
     functions: 5,
     files: 5,
     folderEntries: 3,
-    roomEntries: 4,
-    stages: ['runtime/turn', 'runtime/gates'],
-    stageReturns: 0,
+    steps: ['recall', 'gates'],
+    returns: 0,
   });
 });
 
-test('a stage that is left and entered again is a return; one that waits for another is not left', () => {
-  const inside = stepsOf('runtime/turn/a', 'runtime/gates/b', 'runtime/turn/c', ')', ')', ')');
-  expect(summarizeTrace(inside)).toMatchObject({
-    stages: ['runtime/turn', 'runtime/gates'],
-    stageReturns: 0,
-  });
-  const again = stepsOf(
-    'runtime/turn/a',
-    'runtime/gates/b',
-    ')',
-    'runtime/settle/c',
-    'runtime/gates/d',
-    ')',
-    ')',
-    ')',
-  );
-  expect(summarizeTrace(again)).toMatchObject({
-    stages: ['runtime/turn', 'runtime/gates', 'runtime/settle', 'runtime/gates'],
-    stageReturns: 1,
-  });
+test('counts a return for a step that is left and entered again, and none for a step that waits for another', () => {
+  const inside = stepsOf('runtime/gates', 'runtime/settle', 'runtime/gates', ')', ')', ')');
+  expect(summarizeTrace(inside)).toMatchObject({ steps: ['gates', 'settle'], returns: 0 });
+  const again = stepsOf('runtime/gates', ')', 'runtime/settle', 'runtime/gates', ')', ')');
+  expect(summarizeTrace(again)).toMatchObject({ steps: ['gates', 'settle', 'gates'], returns: 1 });
 });
 
-test('rooms that all stages share do not count as stages', () => {
-  const steps = stepsOf('runtime/turn/a', 'runtime/state/b', ')', 'runtime/state/c', ')', ')');
-  expect(summarizeTrace(steps)).toMatchObject({ roomEntries: 2, stages: ['runtime/turn'], stageReturns: 0 });
+test('does not take other files of the runtime for steps', () => {
+  const steps = stepsOf('runtime/gates', 'runtime/engine', ')', 'store/sqlite/settle', ')', ')');
+  expect(summarizeTrace(steps)).toMatchObject({ steps: ['gates'], returns: 0 });
 });

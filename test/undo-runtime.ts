@@ -1,6 +1,6 @@
 /** The runtime of a note book, for commands that undo calls. */
 import { createRuntime, defineTool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 
 const notes = new Set<string>();
 
@@ -14,4 +14,4 @@ const addNote = defineTool({
   undo: ({ text }: { text?: unknown }) => ({ removed: notes.delete(JSON.stringify(text)) }),
 });
 
-export default (ledger: Ledger) => createRuntime({ tools: [addNote], ledger });
+export default (ledger: OpenLedger) => createRuntime({ tools: [addNote], ledger });

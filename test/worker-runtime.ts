@@ -3,7 +3,7 @@
  * `make LEDGER` it makes an empty ledger.
  */
 import type { Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
@@ -19,7 +19,7 @@ const render = defineTool({
   timeoutMs: 60_000,
 });
 
-export default function makeRuntime(ledger: Ledger): Runtime {
+export default function makeRuntime(ledger: OpenLedger): Runtime {
   return createRuntime({ tools: [render], ledger });
 }
 

@@ -39,12 +39,7 @@ const url =
 process.env['QUITTANCE_SEAL_KEY'] = '07'.repeat(32);
 const writer = spawn(
   process.execPath,
-  [
-    '--conditions=quittance-source',
-    '--disable-warning=ExperimentalWarning',
-    join(import.meta.dirname, '../../test/operations/busy-writer.ts'),
-    url,
-  ],
+  ['--conditions=quittance-source', join(import.meta.dirname, '../../test/operations/busy-writer.ts'), url],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 );
 let latest = { ended: 0, seconds: 0 };

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runtime } from 'quittance';
 import { createRuntime, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/deadlines.ts';
 import { openLedgerFile } from '../../test/durable/ledger-file.ts';
 import { createRandom } from '../tamper/edit.ts';
 import type { Errand, Order, Said, ToldLine } from './errand.ts';
@@ -147,7 +147,7 @@ process.on('message', (message) => {
   }
 });
 
-say({ type: 'ready', ownerId: ledger.owners.ownerId });
+say({ type: 'ready', ownerId: ledger.ownerId });
 await Promise.all([
   ...Array.from({ length: 6 }, () => repeat('call', 15, makeOneCall)),
   repeat('confirmations', 60, decideSome),

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/deadlines.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
@@ -27,6 +27,7 @@ import { disturbances, disturb } from './disturb.ts';
 import { Troupe } from './troupe.ts';
 import { makeTools } from './tools.ts';
 import { Watch } from './watch.ts';
+import { findOpenCalls } from '../../src/ledger/reads.ts';
 
 const { values } = parseArgs({
   options: {
@@ -172,7 +173,7 @@ async function check(): Promise<{ calls: number; takenOver: number; byTool: (str
 }
 
 /** Ends open calls: denies confirmations, and lets hand-offs expire. */
-async function endAll(ledger: Ledger): Promise<void> {
+async function endAll(ledger: OpenLedger): Promise<void> {
   const runtime = createRuntime({
     ledger,
     tools: makeTools(
@@ -187,7 +188,7 @@ async function endAll(ledger: Ledger): Promise<void> {
       await runtime.confirmations
         .decide(confirmationId, { decision: 'deny', by: 'ada', inputDigest })
         .catch(() => undefined);
-    const open = await ledger.queries.findOpenCalls();
+    const open = await findOpenCalls(ledger);
     if (open.length === 0) break;
     await sleep(100);
   }

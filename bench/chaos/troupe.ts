@@ -88,7 +88,6 @@ export class Troupe {
         `ulimit -n ${mostDescriptors}; exec "$0" "$@"`,
         process.execPath,
         '--conditions=quittance-source',
-        '--disable-warning=ExperimentalWarning',
         join(import.meta.dirname, 'child.ts'),
         JSON.stringify(errand),
       ],

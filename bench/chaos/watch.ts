@@ -5,9 +5,10 @@
  * 2. No process ends or reruns a call while the owner of that call is alive. The harness records when it is about to
  *    end an owner: every entry before that was written while the owner was alive.
  */
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { isEmittedEvent } from 'quittance/events';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 export type SeenCall = {
   readonly toolName: string;
@@ -20,19 +21,19 @@ export type SeenCall = {
 export class Watch {
   readonly calls: Map<string, SeenCall> = new Map();
   readonly problems: string[] = [];
-  readonly #ledger: Ledger;
+  readonly #ledger: OpenLedger;
   /** By owner: the last position written before it was ended. */
   readonly #livedUntil = new Map<string, number>();
   #position = 0;
   takenOver = 0;
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: OpenLedger) {
     this.#ledger = ledger;
   }
 
   /** Call it directly before an owner is killed or told to close. */
   async noteEnd(ownerId: string): Promise<void> {
-    this.#livedUntil.set(ownerId, await this.#ledger.entries.lastPosition());
+    this.#livedUntil.set(ownerId, await lastPosition(this.#ledger));
   }
 
   get position(): number {
@@ -41,7 +42,7 @@ export class Watch {
 
   async look(): Promise<void> {
     for (;;) {
-      const entries = await this.#ledger.entries.read({ after: this.#position, limit: 500 });
+      const entries = await this.#ledger.readEntries({ after: this.#position, limit: 500 });
       for (const { position, text, bodies } of entries) {
         this.#see(position, readEntry({ text, bodies }));
         this.#position = position;

@@ -5,7 +5,7 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { CrashPoint, Errand } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
@@ -51,8 +51,8 @@ const tool: AnyTool = {
 }[errand.tool]();
 
 /** The same ledger, with crash points around each append. */
-function mined(ledger: Ledger): Ledger {
-  const append: Ledger['journal']['append'] = async (entry) => {
+function mined(ledger: OpenLedger): OpenLedger {
+  const append: OpenLedger['append'] = async (entry) => {
     const intent = entry.events.some(({ type }) => type === 'tool.started');
     const settles = entry.events.some(({ type }) => type === 'tool.responded');
     if (intent && !settles) meet('before intent');
@@ -60,12 +60,12 @@ function mined(ledger: Ledger): Ledger {
       // The parent process kills this one a moment later, during the write.
       process.send?.('committing');
     }
-    const result = await ledger.journal.append(entry);
+    const result = await ledger.append(entry);
     if (intent && !settles) meet('after intent');
     if (settles) meet('after settle');
     return result;
   };
-  return alterLedger(ledger, { journal: { append } });
+  return alterLedger(ledger, { append });
 }
 
 const callIds = Array.from({ length: errand.calls }, (_, index) => `c${index}`);

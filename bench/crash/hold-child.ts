@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import type { Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { HoldErrand, HoldPoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
@@ -34,14 +34,14 @@ const remove = defineTool({
 });
 
 /** The same ledger, with crash points around appends and reads. */
-function mined(ledger: Ledger): Ledger {
+function mined(ledger: OpenLedger): OpenLedger {
   const { part } = errand;
-  const append: Ledger['journal']['append'] = async (entry) => {
+  const append: OpenLedger['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => event.type === type);
     if (part === 'holder' && has('tool.held')) meet('holder: before hold');
     if (part === 'decider' && has('confirmation.decided')) meet('decider: before decision');
     if (part === 'holder' && has('tool.started')) meet('holder: before claim');
-    const result = await ledger.journal.append(entry);
+    const result = await ledger.append(entry);
     if (part === 'holder' && has('tool.held')) meet('holder: after hold');
     if (part === 'decider' && has('confirmation.decided')) {
       meet('decider: after decision');
@@ -50,14 +50,14 @@ function mined(ledger: Ledger): Ledger {
     if (part === 'holder' && has('tool.started')) meet('holder: after claim');
     return result;
   };
-  const whenChanged: Ledger['journal']['whenChanged'] = async (sessionId, callId, version) => {
-    await ledger.journal.whenChanged(sessionId, callId, version);
+  const whenChanged: OpenLedger['whenChanged'] = async (awaited) => {
+    await ledger.whenChanged(awaited);
     if (part !== 'holder') return;
     meet('holder: after decision');
     // The decider is killed at the same moment.
     meet('both: after decision');
   };
-  return alterLedger(ledger, { journal: { append, whenChanged } });
+  return alterLedger(ledger, { append, whenChanged });
 }
 
 const ask = (runtime: Runtime, id: string): Promise<unknown> =>

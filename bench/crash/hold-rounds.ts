@@ -50,7 +50,7 @@ function begin(errand: HoldErrand): {
   told: () => Told | undefined;
 } {
   const child = fork(join(import.meta.dirname, 'hold-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   let told: Told | undefined;

@@ -101,7 +101,7 @@ const emptyTally = (): Tally => ({
 function runChild(errand: Errand): Promise<Answers | undefined> {
   return new Promise((resolve, reject) => {
     const child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {
-      execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+      execArgv: ['--conditions=quittance-source'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     let answers: Answers | undefined;

@@ -5,9 +5,10 @@ import { createRuntime, defineTool } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import { openLedger } from 'quittance/ledger';
 import { readNotifications, startNotifications } from 'quittance/notifications';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { alterLedger } from '../../test/alter-ledger.ts';
 import type { NotificationErrand, NotificationPoint } from './points.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as NotificationErrand; // written by the parent process
 let visits = 0;
@@ -18,13 +19,13 @@ function meet(point: NotificationPoint): void {
 }
 
 /** The same ledger, with crash points around appends. */
-function mined(ledger: Ledger): Ledger {
-  const append: Ledger['journal']['append'] = async (entry) => {
+function mined(ledger: OpenLedger): OpenLedger {
+  const append: OpenLedger['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => (event.type as string) === type);
     if (has('notification.sent')) meet('record: before append');
     if (has('behavior.failed')) meet('failure: before record');
     if (has('confirmation.reminded')) meet('reminder: before record');
-    const result = await ledger.journal.append(entry);
+    const result = await ledger.append(entry);
     if (has('tool.held')) meet('hold: after hold');
     if (has('notification.sent')) meet('record: after append');
     if (has('behavior.failed')) meet('failure: after record');
@@ -32,13 +33,15 @@ function mined(ledger: Ledger): Ledger {
     if (has('confirmation.reminded')) meet('reminder: after record');
     return result;
   };
-  const take: Ledger['cursors']['take'] = async (wanted) => {
-    // Long enough for the calls to be held, if they did not wait.
-    if (errand.point === 'start: before position') await sleep(500);
-    meet('start: before position');
-    return ledger.cursors.take(wanted);
+  const setCursor: OpenLedger['setCursor'] = async (change) => {
+    if (change.expected === undefined) {
+      // Long enough for the calls to be held, if they did not wait.
+      if (errand.point === 'start: before position') await sleep(500);
+      meet('start: before position');
+    }
+    return ledger.setCursor(change);
   };
-  return alterLedger(ledger, { journal: { append }, cursors: { take } });
+  return alterLedger(ledger, { append, setCursor });
 }
 
 const ledger = mined(await openLedger(errand.ledger));
@@ -67,12 +70,12 @@ const isDone = (events: readonly QuittanceEvent[]): boolean =>
  * still missing is lost: waiting longer cannot help. Retries that are due later keep their behavior from being done.
  */
 async function isOver(): Promise<boolean> {
-  const before = await ledger.entries.lastPosition();
+  const before = await lastPosition(ledger);
   await notifications.caughtUp();
   const events = await list();
   if (isDone(events)) return true;
   const isReminded = count(events, 'confirmation.reminded') >= count(events, 'tool.held');
-  return isReminded && (await ledger.entries.lastPosition()) === before;
+  return isReminded && (await lastPosition(ledger)) === before;
 }
 
 // The first process runs until it is killed; if it never is, the parent says so.

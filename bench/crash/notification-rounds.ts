@@ -51,14 +51,14 @@ targets:
   ops: { type: slack, url: '${url}/ops', allowPrivate: true }
 rules:
   - { on: [held, reminder], tell: [audit, ops] }
-reminders: [1s]`;
+reminders: [10s]`;
 
 function begin(errand: NotificationErrand): {
   readonly child: ChildProcess;
   readonly over: Promise<readonly QuittanceEvent[] | 'killed'>;
 } {
   const child = fork(join(import.meta.dirname, 'notification-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   let told: readonly QuittanceEvent[] | undefined;

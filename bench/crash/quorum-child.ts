@@ -7,7 +7,7 @@ import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import type { Runtime } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { DirectIdentity } from 'quittance/events';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { QuorumErrand, QuorumPoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
@@ -18,7 +18,7 @@ const isWanted = (callId: string): boolean => Number(callId.slice(1)) % 2 === 0;
 const met = new Map<QuorumPoint, number>();
 
 const rules = `
-apiVersion: edictum/v1
+apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: quorum }
 defaults: { mode: enforce }
@@ -52,14 +52,14 @@ const remove = defineTool({
 });
 
 /** The same ledger, with crash points around appends and reads. */
-function mined(ledger: Ledger): Ledger {
+function mined(ledger: OpenLedger): OpenLedger {
   const { part } = errand;
-  const append: Ledger['journal']['append'] = async (entry) => {
+  const append: OpenLedger['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => event.type === type);
     if (part === 'voter' && has('confirmation.voted')) meet('voter: before vote');
     if (part === 'voter' && has('confirmation.decided')) meet('voter: before decision');
     if (part === 'holder' && has('tool.started')) meet('holder: before intent');
-    const result = await ledger.journal.append(entry);
+    const result = await ledger.append(entry);
     if (part === 'voter' && has('confirmation.voted')) {
       meet('voter: after vote');
       meet('all: after vote');
@@ -68,13 +68,13 @@ function mined(ledger: Ledger): Ledger {
     if (part === 'holder' && has('tool.started')) meet('holder: after intent');
     return result;
   };
-  const whenChanged: Ledger['journal']['whenChanged'] = async (sessionId, callId, version, signal) => {
-    await ledger.journal.whenChanged(sessionId, callId, version, signal);
+  const whenChanged: OpenLedger['whenChanged'] = async (awaited, signal) => {
+    await ledger.whenChanged(awaited, signal);
     if (part !== 'holder' || signal?.aborted === true) return;
     meet('holder: after vote');
     meet('all: after vote');
   };
-  return alterLedger(ledger, { journal: { append, whenChanged } });
+  return alterLedger(ledger, { append, whenChanged });
 }
 
 const ask = (runtime: Runtime, id: string): Promise<unknown> =>

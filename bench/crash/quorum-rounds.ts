@@ -51,7 +51,7 @@ function begin(errand: QuorumErrand): {
   told: () => Told | undefined;
 } {
   const child = fork(join(import.meta.dirname, 'quorum-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   let told: Told | undefined;

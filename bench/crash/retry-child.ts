@@ -2,7 +2,7 @@
  * A process that retries calls and follows them with a behavior, and its successor. The first attempt of every call
  * fails before its effect and reports that. The effects must not happen twice.
  */
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { RetryErrand, RetryPoint } from './points.ts';
@@ -42,8 +42,8 @@ const note = defineTool({
 });
 
 /** The same ledger, with crash points around each append. */
-function mined(ledger: Ledger): Ledger {
-  const append: Ledger['journal']['append'] = async (entry) => {
+function mined(ledger: OpenLedger): OpenLedger {
+  const append: OpenLedger['append'] = async (entry) => {
     const types = entry.events.map(({ type }) => type as string);
     const failed = entry.events.some(
       (event) => event.type === 'tool.responded' && 'final' in event && !event.final,
@@ -52,14 +52,14 @@ function mined(ledger: Ledger): Ledger {
       (event) => event.type === 'tool.started' && 'attempt' in event && Number(event.attempt) > 1,
     );
     if (types.includes('work.followed')) meet('behavior: before emission');
-    const result = await ledger.journal.append(entry);
+    const result = await ledger.append(entry);
     if (failed) meet('retry: after failure');
     if (types.includes('retry.requested')) meet('retry: after request');
     if (next) meet('retry: after next intent');
     if (types.includes('work.followed')) meet('behavior: after emission');
     return result;
   };
-  return alterLedger(ledger, { journal: { append } });
+  return alterLedger(ledger, { append });
 }
 
 const { sessionId } = errand;

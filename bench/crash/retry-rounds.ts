@@ -40,7 +40,7 @@ type Told = {
 
 async function run(errand: RetryErrand): Promise<Told | undefined> {
   const child = fork(join(import.meta.dirname, 'retry-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   let told: Told | undefined;

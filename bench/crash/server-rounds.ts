@@ -55,7 +55,7 @@ class Child {
 
   constructor(errand: ServerErrand) {
     this.process = fork(join(import.meta.dirname, 'server-child.ts'), [JSON.stringify(errand)], {
-      execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+      execArgv: ['--conditions=quittance-source'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.process.on('message', (message: { readonly done: number } | Told | string) => {

@@ -1,16 +1,18 @@
 /** A process of the store rounds: it makes calls, or recovers those of a dead process, and is killed at a point. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import BetterSqlite3 from 'better-sqlite3';
 import type { AnyTool, Runtime, ToolContext, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock } from '../../src/base/deadlines.ts';
 import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
 import type { StoreErrand, StorePoint } from './points.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
+import { openBare } from '../../test/bare-database.ts';
+import { disturbed, setPragmas } from '../../test/writer-thread/disturbance.ts';
+import type { Mine } from './mine-thread.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as StoreErrand; // written by the parent process
 const { part, point, sessionId } = errand;
@@ -25,43 +27,23 @@ function meet(here: StorePoint): void {
   if (isVictim && here === point && met++ === errand.nth) process.kill(process.pid, 'SIGKILL');
 }
 
+/** Points inside the transaction of a claim are met by the thread that writes. */
+if (isVictim && scene === 'entry')
+  process.env['QUITTANCE_CRASH_MINE'] = JSON.stringify({ point, nth: errand.nth } satisfies Mine);
+const minedThread = [...disturbed, '--import', new URL('mine-thread.ts', import.meta.url).href];
+
 await (await openLedger(errand.ledger)).close();
-const database = new BetterSqlite3(errand.ledger, { timeout: 5_000 });
+const database = openBare(errand.ledger);
 prepareSchema(database, errand.ledger);
 database.pragma('busy_timeout = 0');
-database.pragma('synchronous = FULL');
-mineStatements();
 let jumpedMs = part === 'after' && scene === 'expiry' ? 86_400_000 : 0;
 const clock = { ...systemClock, now: () => Date.now() + jumpedMs };
-const ledger = mined(new SqliteLedger(database, errand.ledger, { clock }));
-const fill = (): unknown =>
-  database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`);
+const ledger = mined(new SqliteLedger(database, errand.ledger, { clock }, minedThread));
+const fill = (): void =>
+  setPragmas(ledger.ownerId, [`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`]);
 
-/** Adds the points inside the transaction of a claim. */
-function mineStatements(): void {
-  const prepare = database.prepare.bind(database);
-  const around = (sql: string, before: StorePoint, after?: StorePoint): unknown => {
-    const statement = prepare(sql);
-    const run = statement.run.bind(statement);
-    statement.run = (...input: unknown[]) => {
-      if (isClaiming) meet(before);
-      const result = run(...input);
-      if (isClaiming && after !== undefined) meet(after);
-      return result;
-    };
-    return statement;
-  };
-  const replaced = (sql: string): unknown => {
-    if (sql.startsWith('INSERT INTO entries')) return around(sql, 'entry: files checked');
-    if (sql.startsWith('INSERT OR REPLACE INTO marks')) return around(sql, 'entry: before marks');
-    return sql === 'COMMIT' ? around(sql, 'entry: before commit', 'entry: after commit') : prepare(sql);
-  };
-  Object.defineProperty(database, 'prepare', { value: replaced });
-}
-
-let isClaiming = false;
-function mined(inner: SqliteLedger): Ledger {
-  const append: Ledger['journal']['append'] = async (entry) => {
+function mined(inner: SqliteLedger): OpenLedger {
+  const append: OpenLedger['append'] = async (entry) => {
     const has = (type: string): boolean => entry.events.some((event) => event.type === type);
     const isImport = scene === 'import' && has('persistence.failed');
     const isAgain = entry.events.some(
@@ -73,35 +55,33 @@ function mined(inner: SqliteLedger): Ledger {
     if (isAgain) meet('recovery: before attempt');
     if (isHeldAgain) meet('hold again: before hold');
     if (has('confirmation.expired')) meet('expiry: before end');
-    isClaiming = entry.claim !== undefined;
-    const result = await inner.journal.append(entry);
-    isClaiming = false;
+    const result = await inner.append(entry);
     if (isImport) meet('import: after append');
     if (isAgain) meet('recovery: after attempt');
     if (isHeldAgain) meet('hold again: after hold');
     if (has('confirmation.expired')) meet('expiry: after end');
     return result;
   };
-  const spill: Ledger['spill']['write'] = async (entry) => {
+  const spill: OpenLedger['spill']['write'] = async (entry) => {
     meet('spill: before write');
     const kept = inner.spill.write(entry);
     meet('spill: after write');
     return kept;
   };
-  const dropSpill: Ledger['spill']['drop'] = async (ownerId, lastEntryId) => {
+  const dropSpill: OpenLedger['spill']['drop'] = async (ownerId, lastEntryId) => {
     const dropped = inner.spill.drop(ownerId, lastEntryId);
-    if (ownerId !== inner.owners.ownerId) meet('import: after drop');
+    if (ownerId !== inner.ownerId) meet('import: after drop');
     return dropped;
   };
-  const readArtifact: Ledger['artifacts']['read'] = async (session, artifactId) => {
-    const artifact = await inner.artifacts.read(session, artifactId);
-    meet('artifact: after check');
+  const readArtifact: OpenLedger['readArtifact'] = async (sessionId, artifactId, range) => {
+    const artifact = await inner.readArtifact(sessionId, artifactId, range);
+    if (range === undefined) meet('artifact: after check');
     return artifact;
   };
   return alterLedger(inner, {
-    journal: { append },
+    append,
     spill: { write: spill, drop: dropSpill },
-    artifacts: { read: readArtifact },
+    readArtifact,
   });
 }
 

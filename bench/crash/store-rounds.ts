@@ -35,7 +35,7 @@ type Told = {
 
 async function run(errand: StoreErrand, mustDie: boolean): Promise<Told | undefined> {
   const child = fork(join(import.meta.dirname, 'store-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   let told: Told | undefined;

@@ -15,7 +15,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { Anchor } from '../../src/ledger/anchor.ts';
 import { createAnchor } from '../../src/ledger/anchor.ts';
@@ -26,6 +26,7 @@ import { startProxy } from '../../test/postgres/start-proxy.ts';
 import { openWorld } from '../crash/world.ts';
 import { printTable } from '../table.ts';
 import type { FailoverErrand, FailoverTold } from './errand.ts';
+import { readHeads } from '../../src/ledger/reads.ts';
 
 const isAsync = process.argv.includes('--async');
 const at = process.argv.indexOf('--seconds');
@@ -46,7 +47,7 @@ class Caller {
 
   constructor(errand: FailoverErrand) {
     this.#child = fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {
-      execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+      execArgv: ['--conditions=quittance-source'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.over = once(this.#child, 'exit');
@@ -135,7 +136,7 @@ async function fallBehind(between: PgProxy, primary: PgServer): Promise<Anchor> 
   await sleep(500);
   const ledger = await openLedger(primary.url, { readOnly: true });
   try {
-    return createAnchor(await ledger.integrity.readHeads(), ledger.now());
+    return createAnchor(await readHeads(ledger), ledger.now());
   } finally {
     await ledger.close();
   }
@@ -158,13 +159,13 @@ type Counts = {
   unheard: number;
 };
 
-async function count(ledger: Ledger): Promise<Counts> {
+async function count(ledger: OpenLedger): Promise<Counts> {
   const counts: Counts = { calls: 0, heard: 0, missing: 0, duplicated: 0, untold: 0, unheard: 0 };
   for (const [n, { answers }] of callers.entries())
     for (const [callId, answer] of Object.entries(answers)) {
       counts.calls++;
       const effects = world.count(`f${n}/${callId}`);
-      const stored = await ledger.journal.readCall(`f${n}`, callId);
+      const stored = await ledger.readCall(`f${n}`, callId);
       const isStored =
         stored?.events.some((event) => event.type === 'tool.responded' && event.final) === true;
       if (effects > 1) counts.duplicated++;
@@ -180,7 +181,7 @@ async function count(ledger: Ledger): Promise<Counts> {
   return counts;
 }
 
-async function findingsOf(ledger: Ledger, anchor: Anchor | undefined): Promise<number> {
+async function findingsOf(ledger: OpenLedger, anchor: Anchor | undefined): Promise<number> {
   let findings = 0;
   const quiet = { step: () => undefined, done: () => undefined };
   const options = { signal: new AbortController().signal, startProgress: () => quiet };

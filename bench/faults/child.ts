@@ -3,11 +3,16 @@ import { appendFileSync, statSync } from 'node:fs';
 import type { Places } from './scenario.ts';
 import { playScenario } from './scenario.ts';
 
-/** `fatal`: a file that has content once the fault has happened; the process dies at the next answer. */
-type Errand = Places & { readonly told: string; readonly fatal: string | undefined };
-const { told, fatal, ...places } = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the parent process
+/** `fault`: a file that has content once the fault has happened. `isFatal`: the process dies at the next answer. */
+type Errand = Places & {
+  readonly told: string;
+  readonly fault: string | undefined;
+  readonly isFatal: boolean;
+};
+const { told, fault, isFatal, ...places } = JSON.parse(process.argv[2] ?? '{}') as Errand; // written by the parent process
 
 await playScenario(places, (line) => {
-  appendFileSync(told, `${JSON.stringify(line)}\n`);
-  if (fatal !== undefined && statSync(fatal).size > 0) process.kill(process.pid, 'SIGKILL');
+  const isAfter = fault !== undefined && statSync(fault).size > 0;
+  appendFileSync(told, `${JSON.stringify({ ...line, isAfter })}\n`);
+  if (isFatal && isAfter) process.kill(process.pid, 'SIGKILL');
 });

@@ -4,7 +4,8 @@
  *   FAULT_FOLDER  only files below this folder count
  *   FAULT_LOG     one line per fault, "operation number path"; with FAULT_NTH=0 one line per counted call
  *   FAULT_OPS     what counts, separated by commas: open write grow fsync rename unlink link mkdir truncate read stat
- *                 lock map. "grow" is a write, a truncation or an allocation that makes a file longer
+ *                 lock map cut. "grow" is a write, a truncation or an allocation that makes a file longer. "cut" fails
+ *                 nothing: after a flush of a log with content, the log is emptied, as another program could do
  *   FAULT_NTH     which of the counted calls fails, from 1; 0 only counts
  *   FAULT_MODE    once | sticky (this one and all that follow) | short (a write takes half of its bytes)
  *   FAULT_ERRNO   the error number
@@ -213,8 +214,17 @@ int posix_fallocate64(int file, off64_t from, off64_t length) {
 
 /* flushing */
 
-int fsync(int file) { return fails_file("fsync", file) ? -1 : REAL(fsync)(file); }
-int fdatasync(int file) { return fails_file("fsync", file) ? -1 : REAL(fdatasync)(file); }
+static int flushed(int file, int result) {
+  char link[64], path[PATH_MAX];
+  if (!atomic_load(&is_ready) || !is_wanted("cut") || size_of(file) <= 32) return result;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
+  if (length < 4 || memcmp(path + length - 4, "-wal", 4) != 0) return result;
+  if (fails_file("cut", file)) syscall(SYS_ftruncate, file, 0);
+  return result;
+}
+int fsync(int file) { return fails_file("fsync", file) ? -1 : flushed(file, REAL(fsync)(file)); }
+int fdatasync(int file) { return fails_file("fsync", file) ? -1 : flushed(file, REAL(fdatasync)(file)); }
 
 /* names */
 

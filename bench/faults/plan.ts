@@ -62,6 +62,7 @@ export const plans: readonly Plan[] = [
   plan('stat', 'stat', eio, 'once'),
   plan('stat', 'stat', eio, 'sticky'),
   plan('lock', 'lock', ['ENOLCK', ENOLCK], 'once'),
+  plan('cut log', 'cut', ['emptied', 0], 'once'),
   plan('read-only disk', changes, ['EROFS', EROFS], 'sticky', { isDead: true, stride: 4 }),
   plan('dead disk', `${changes},read,stat`, eio, 'sticky', { isDead: true, stride: 4 }),
   plan('dead disk', `${changes},read,stat`, eio, 'sticky', { dies: true, isDead: true, stride: 4 }),

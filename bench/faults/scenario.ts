@@ -5,7 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runtime, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 
@@ -45,7 +45,7 @@ export async function playScenario(
       return undefined;
     }
   };
-  const open = (): Promise<Ledger> => openLedger(path, { spillBytes: 65_536 });
+  const open = (): Promise<OpenLedger> => openLedger(path, { spillBytes: 65_536 });
   // As a program would be restarted.
   const ledger = (await step('open', open)) ?? (await step('open again', open));
   if (ledger === undefined) return tell({ type: 'over' });

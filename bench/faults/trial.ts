@@ -6,7 +6,7 @@ import type { ToolOutcome } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { Plan } from './plan.ts';
-import type { CallId, Places, Told } from './scenario.ts';
+import type { CallId, Places, Told as Line } from './scenario.ts';
 import { callIds, hasEffect, playScenario } from './scenario.ts';
 
 /** `nth`: the number of the counted call that fails; 0 only counts. */
@@ -33,6 +33,9 @@ export type Trial = {
   readonly notRun: number;
 };
 
+/** `isAfter`: was it told after the fault? Only of the first process. */
+type Told = Line & { readonly isAfter?: boolean };
+
 /** A process that takes longer hangs, even on a busy machine. */
 const longestMs = 300_000;
 
@@ -43,7 +46,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
     ledger: join(folder, 'failing', 'ledger.db'),
     effects: join(folder, 'effects'),
     // After a single fault everything works; if all later calls fail, waiting for people and workers is useless.
-    patienceMs: plan.mode === 'sticky' && nth > 0 ? 6_000 : 60_000,
+    patienceMs: (plan.mode === 'sticky' || plan.ops === 'cut') && nth > 0 ? 6_000 : 60_000,
   };
   const ended = await runChild(options, places);
   const before = readTold(join(folder, 'told'));
@@ -53,6 +56,7 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   else if (!isDead && before.at(-1)?.type !== 'over') problems.push('the process ended before it was done');
   for (const told of before)
     if (told.type === 'error' && told.bare) problems.push(`${told.step}: a bare error: ${told.message}`);
+  if (plan.ops === 'cut' && nth > 0) return judgeCut(folder, before, problems);
   const effectsBefore = countEffects(places.effects);
 
   const after: Told[] = [];
@@ -114,6 +118,26 @@ export async function tryFault(options: TrialOptions): Promise<Trial> {
   };
 }
 
+/**
+ * The commits in the log are lost, whatever the process does. So it must notice: only the call whose commit was being
+ * flushed may still be answered.
+ */
+function judgeCut(folder: string, told: readonly Told[], problems: readonly string[]): Trial {
+  const since = told.filter((line) => line.isAfter).slice(1);
+  const unnoticed = since.flatMap((line) =>
+    line.type === 'outcome' && isSuccess(line.outcome) ? [`${line.callId} was answered from a cut log`] : [],
+  );
+  return {
+    hit: readHit(folder),
+    problems: [...problems, ...unnoticed],
+    exceptions: 0,
+    told: told.length - since.length,
+    succeeded: 0,
+    indeterminate: 0,
+    notRun: since.filter(({ type }) => type === 'outcome').length,
+  };
+}
+
 /** Every counted call of a run without faults. */
 export async function countPlaces(options: Omit<TrialOptions, 'nth'>): Promise<readonly string[]> {
   const { problems } = await tryFault({ ...options, nth: 0 });
@@ -129,12 +153,12 @@ function runChild(
     process.execPath,
     [
       '--conditions=quittance-source',
-      '--disable-warning=ExperimentalWarning',
       join(import.meta.dirname, 'child.ts'),
       JSON.stringify({
         ...places,
         told: join(folder, 'told'),
-        ...(plan.dies && nth > 0 && { fatal: join(folder, 'faults') }),
+        ...(nth > 0 && { fault: join(folder, 'faults') }),
+        isFatal: plan.dies,
       }),
     ],
     {
@@ -210,7 +234,7 @@ async function checkLedger(path: string, told: ReadonlyMap<CallId, ToolOutcome>)
   const problems: string[] = [];
   const ledger = await openLedger(path, { readOnly: true });
   try {
-    const ends = (await ledger.journal.readSession('s')).flatMap((event) =>
+    const ends = (await ledger.readSession('s')).flatMap((event) =>
       event.type === 'tool.responded' && event.final ? [event.outcome] : [],
     );
     for (const [callId, outcome] of told) {

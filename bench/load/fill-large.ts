@@ -3,6 +3,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import type { LargeThings } from '../../test/http/hostile-requests.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 export async function fillLarge(path: string): Promise<LargeThings> {
   const ledger = await openLedger(path, { synchronous: 'normal' });
@@ -32,7 +33,7 @@ export async function fillLarge(path: string): Promise<LargeThings> {
   while ((await runtime.confirmations.list()).rows.length === 0) await new Promise(setImmediate);
   const kept = await make('kept', `artifact${'y'.repeat(20_000_000)}`);
   const [question] = (await runtime.confirmations.list()).rows;
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   await runtime.close();
   await ledger.close();
   return {

@@ -2,9 +2,10 @@
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
-import type { Clock } from '../../src/base/clock.ts';
-import { systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/deadlines.ts';
+import { systemClock } from '../../src/base/deadlines.ts';
 import { createProgress } from '../progress.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const sessions = 1_000;
 const lanes = 256;
@@ -49,7 +50,7 @@ export async function fill(path: string, calls: number): Promise<void> {
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   progress.done();
-  await ledger.queries.findCalls({ limit: 1 });
+  await findCalls(ledger, { limit: 1 });
   await runtime.close();
   await ledger.close();
 }

@@ -57,7 +57,7 @@ type Server = { readonly child: ChildProcess; readonly url: string; readonly tok
 
 const start = (file: string, args: readonly string[]): ChildProcess =>
   fork(join(import.meta.dirname, file), args, {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', '--expose-gc'],
+    execArgv: ['--conditions=quittance-source', '--expose-gc'],
   });
 
 async function startServer(path: string, limits: 'default' | 'wide' = 'wide'): Promise<Server> {

@@ -4,46 +4,26 @@ import { sep } from 'node:path';
 
 const areas = {
   decide: ['src/call/decide.ts'],
-  refuse: ['src/call/refuse.ts'],
   evolve: ['src/call/evolve.ts'],
-  execute: [
-    'src/runtime/execute/*.ts',
-    'src/runtime/attempt/attempt.ts',
-    'src/runtime/settle/lost-runs.ts',
-    'src/runtime/state/call-journal.ts',
-    'src/runtime/host/budget.ts',
-  ],
-  settle: [
-    'src/runtime/settle/{settle,settle-pending,unavailable}.ts',
-    'src/runtime/attempt/{late,recorded-end}.ts',
-  ],
-  recover: [
-    'src/runtime/recovery/{recover,reconcile}.ts',
-    'src/runtime/take-over/*.ts',
-    'src/runtime/state/orphan-deadline.ts',
-  ],
+  pipeline: ['src/runtime/{run-call,recall}.ts'],
+  execute: ['src/runtime/{intent,attempt,retry-attempt,judge,judgement,call-journal,budget}.ts'],
+  settle: ['src/runtime/{settle,failed-writes}.ts'],
+  recover: ['src/runtime/{recover,reconcile,take-over,runtime-state}.ts'],
   hold: [
-    'src/runtime/hold/{hold,await-hold-signal,keep-decision}.ts',
-    'src/runtime/settle/expiry.ts',
-    'src/runtime/people/decide-confirmation.ts',
-    'src/runtime/accept/take-approved.ts',
-    'src/runtime/grants/{answer-by-grant,grants}.ts',
+    'src/runtime/{hold,until-decided,keep-decision,decide-confirmation,recorded-input,grants}.ts',
     'src/call/grant.ts',
   ],
-  gates: ['src/runtime/gates/*.ts', 'src/runtime/state/gate.ts'],
-  writer: ['src/store/sqlite/{writer,appender,order-job}.ts'],
-  heads: ['src/store/sqlite/{heads,head-pages,sqlite-owners,owner-lock}.ts'],
-  chain: ['src/ledger/{chain,verify,call-track,chain-ends}.ts'],
-  spill: ['src/store/files/{spill-file,spill-lines}.ts', 'src/runtime/state/spill.ts'],
-  ruling: ['src/policy/language/{ruling,session-limits}.ts', 'src/policy/judge/{judge-call,fire-rule}.ts'],
-  'hand-off': [
-    'src/call/handoff.ts',
-    'src/runtime/handoff/{claim-handoff,report-handoff,handoff-due,handoff-report,handoff-token,await-report}.ts',
+  gates: ['src/runtime/{gates,gate-checks,preview,active-call}.ts'],
+  writer: ['src/store/sqlite/{writer,order-writer,writer-client,appender,write-order}.ts'],
+  sessions: ['src/store/sqlite/{sessions,sqlite-ledger,owner-lock}.ts'],
+  chain: ['src/ledger/{chain,verify}.ts'],
+  spill: ['src/store/files/spill-file.ts'],
+  ruling: [
+    'src/policy/language/{ruling,session-limits}.ts',
+    'src/policy/judge/{compile-policy,fire-rule}.ts',
   ],
-  'http auth': [
-    'src/http/{access,actor,token-file,rate-limit}.ts',
-    'src/runtime/host/{rights,token-content,token-principals}.ts',
-  ],
+  'hand-off': ['src/call/call.ts', 'src/runtime/{claim-handoff,report-handoff,await-report}.ts'],
+  'http auth': ['src/http/{access,actor,token-file,rate-limit}.ts', 'src/runtime/{rights,tokens}.ts'],
 } satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Target = { readonly area: string; readonly path: string };

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { ledgerContract } from 'quittance/testing';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import { PgServer } from '../../test/postgres/pg-server.ts';
@@ -51,7 +51,7 @@ process.stdout.write(`${JSON.stringify({ bench: 'pgbouncer', node: process.versi
 if (rows.some(([, expected, found]) => expected !== found)) process.exitCode = 1;
 
 async function runContract(): Promise<void> {
-  const schemas = new WeakMap<Ledger, string>();
+  const schemas = new WeakMap<OpenLedger, string>();
   const checks = ledgerContract({
     async open({ clock }) {
       const schema = `pooled_${opened++}`;
@@ -63,12 +63,12 @@ async function runContract(): Promise<void> {
   });
   const progress = createProgress('contract', checks.length);
   let failed = 0;
-  for (const { port, name, run } of checks) {
+  for (const { member, name, run } of checks) {
     try {
       await run();
     } catch (error) {
       failed++;
-      console.error(`${port}: ${name}`, error);
+      console.error(`${member}: ${name}`, error);
     }
     progress.step();
   }
@@ -77,7 +77,7 @@ async function runContract(): Promise<void> {
   figures['contract_checks'] = checks.length;
 }
 
-function open(schema: string, options: Parameters<typeof openLedger>[1] = {}): Promise<Ledger> {
+function open(schema: string, options: Parameters<typeof openLedger>[1] = {}): Promise<OpenLedger> {
   return openLedger(pooler.url, {
     listen: false,
     schema,

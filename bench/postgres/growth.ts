@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { createHttpServer } from 'quittance/http';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
@@ -20,6 +20,9 @@ import { PgServer } from '../../test/postgres/pg-server.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import { quantile } from './lane-processes.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
+import { findOpenCalls, findSessions, findConfirmations } from '../../src/ledger/reads.ts';
+import { readTallies } from '../../src/ledger/reads.ts';
 
 const at = process.argv.indexOf('--calls');
 const asked = (at < 0 ? '1000000' : (process.argv[at + 1] ?? '')).split(',').map(Number);
@@ -60,7 +63,7 @@ try {
 report();
 if (stopped) process.exitCode = 130;
 
-function open(): Promise<Ledger> {
+function open(): Promise<OpenLedger> {
   return openLedger(server.url, { outageWaitMs: patienceMs, sealKey: Buffer.alloc(32) });
 }
 
@@ -70,7 +73,7 @@ async function fill(size: number): Promise<Figure[]> {
   await setting('synchronous_commit', 'off');
   const ledger = await open();
   const call = new SampleCall('call_0', { sessionId: 'session-sample' });
-  if (made === 0) for (const entry of [call.begin(), call.end()]) await ledger.journal.append(entry);
+  if (made === 0) for (const entry of [call.begin(), call.end()]) await ledger.append(entry);
   await ledger.close();
   while (made < size && !stopped) {
     const many = Math.min(callsAtOnce, size - made);
@@ -82,7 +85,7 @@ async function fill(size: number): Promise<Figure[]> {
   await server.query('VACUUM ANALYZE');
   const beganMs = performance.now();
   const filled = await open();
-  await filled.queries.findCalls({ limit: 1 });
+  await findCalls(filled, { limit: 1 });
   await filled.close();
   const seconds = (performance.now() - beganMs) / 1_000;
   await setting('synchronous_commit', 'on');
@@ -138,14 +141,13 @@ async function time(name: string, count: number, ask: (n: number) => unknown): P
   ];
 }
 
-async function measure(ledger: Ledger): Promise<Figure[]> {
+async function measure(ledger: OpenLedger): Promise<Figure[]> {
   const runtime = createRuntime({
     ledger,
     tools: [defineTool({ name: 'send_mail', mode: 'external', loopLimit: 1e9, run: () => ({ ok: true }) })],
   });
   const turn = runtime.turn({ sessionId: 'measured' });
   const some = (n: number): number => (n * 7_919) % Math.max(1, made);
-  const { queries, journal } = ledger;
   const call = (id: string): Promise<unknown> =>
     turn.call({ id, name: 'send_mail', arguments: { city: 'Lyon', id } });
   await time('', 100, (n) => call(`warm ${made} ${n}`));
@@ -162,22 +164,22 @@ async function measure(ledger: Ledger): Promise<Figure[]> {
     ['calls/s at 256 in flight', perSecond],
     ...(await time('one durable call', 200, (n) => call(`one ${made} ${n}`))),
     ...(await time('call by id', 300, (n) =>
-      journal.readCall(`session-${some(n) % sessions}`, `call_${some(n)}`),
+      ledger.readCall(`session-${some(n) % sessions}`, `call_${some(n)}`),
     )),
-    ...(await time('newest calls', 40, () => queries.findCalls({ limit: 50 }))),
+    ...(await time('newest calls', 40, () => findCalls(ledger, { limit: 50 }))),
     ...(await time('calls of a session', 40, (n) =>
-      queries.findCalls({ sessionId: `session-${n}`, limit: 50 }),
+      findCalls(ledger, { sessionId: `session-${n}`, limit: 50 }),
     )),
-    ...(await time('open calls', 40, () => queries.findOpenCalls({ limit: 50 }))),
+    ...(await time('open calls', 40, () => findOpenCalls(ledger, { limit: 50 }))),
     ...(await time('search, one window', 40, (n) =>
-      queries.findCalls({ text: `call_${some(n)}x`, scan: 5_000, limit: 50 }),
+      findCalls(ledger, { text: `call_${some(n)}x`, scan: 5_000, limit: 50 }),
     )),
-    ...(await time('sessions', 40, () => queries.findSessions({ limit: 50 }))),
+    ...(await time('sessions', 40, () => findSessions(ledger, { limit: 50 }))),
     ...(await time('counts by tool and hour', 40, () =>
-      queries.tallyCalls({ by: ['hour', 'toolName', 'outcome'] }),
+      readTallies(ledger, { by: ['hour', 'toolName', 'outcome'] }),
     )),
     ...(await time('waiting for approval', 40, () =>
-      queries.findConfirmations({ status: 'pending', limit: 50 }),
+      findConfirmations(ledger, { status: 'pending', limit: 50 }),
     )),
   ];
   figures.push(...(await timePages(ledger, runtime)));
@@ -193,7 +195,7 @@ async function measure(ledger: Ledger): Promise<Figure[]> {
 }
 
 /** The requests of the console's pages, over HTTP. */
-async function timePages(ledger: Ledger, runtime: Runtime): Promise<Figure[]> {
+async function timePages(ledger: OpenLedger, runtime: Runtime): Promise<Figure[]> {
   const http = await createHttpServer({
     ledger,
     runtime,

@@ -131,7 +131,7 @@ async function prepare(): Promise<readonly Sample[]> {
   const turn = runtime.turn({ sessionId: 'sample' });
   for (const id of ['first', 'call_123456'])
     await turn.call({ id, name: 'send_mail', arguments: { city: 'Lyon', days: 3 } });
-  const entries = await ledger.entries.read({ sessionId: 'sample', limit: 100 });
+  const entries = await ledger.readEntries({ sessionId: 'sample', limit: 100 });
   await runtime.close();
   await ledger.close();
   const client = new pg.Client({ connectionString: server.url });

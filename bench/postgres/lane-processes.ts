@@ -20,7 +20,7 @@ export class LaneProcesses {
   ): Promise<LaneProcesses> {
     const children = Array.from({ length: count }, (_, n) =>
       fork(file, [JSON.stringify(errandOf(n))], {
-        execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+        execArgv: ['--conditions=quittance-source'],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       }),
     );

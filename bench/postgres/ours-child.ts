@@ -5,6 +5,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { burstOf, serveLane } from './lane.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 /** Nothing in these calls is hidden. */
 const benchKey = Buffer.alloc(32);
@@ -46,7 +47,7 @@ await serveLane(async ({ url, name }) => {
       });
       if (type !== 'ToolExecutionResult') throw new Error(`A call ended as ${type}.`);
     }),
-    settle: () => ledger.queries.findCalls({ limit: 1 }), // fills the read tables
+    settle: () => findCalls(ledger, { limit: 1 }), // fills the read tables
     async close() {
       await runtime.close();
       await ledger.close();

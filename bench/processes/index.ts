@@ -29,7 +29,7 @@ const goal = 0.5;
 async function runAll(count: number, errand: Errand): Promise<Told[][]> {
   const children = Array.from({ length: count }, () =>
     fork(join(import.meta.dirname, 'child.ts'), [JSON.stringify(errand)], {
-      execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+      execArgv: ['--conditions=quittance-source'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     }),
   );

@@ -40,7 +40,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 function start(name: string, args: readonly string[], flags: readonly string[] = []): ChildProcess {
   const child = fork(join(import.meta.dirname, name), [...args], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning', ...flags],
+    execArgv: ['--conditions=quittance-source', ...flags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   living.add(child);

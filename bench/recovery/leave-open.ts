@@ -2,6 +2,7 @@
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { budgets, makeHook, makeTools, states, toolOf } from './tools.ts';
+import { findOpenCalls } from '../../src/ledger/reads.ts';
 
 const [path = '', first = '0', count = '0'] = process.argv.slice(2);
 const ledger = await openLedger(path, { synchronous: 'normal' });
@@ -45,6 +46,6 @@ for (let made = 0; made < total; made += 256)
   );
 while (left < total) await new Promise((resolve) => setTimeout(resolve, 20));
 // The last intent is on disk before its tool runs; holds and hand-offs are, once the ledger answers.
-await ledger.queries.findOpenCalls();
+await findOpenCalls(ledger);
 process.send?.('left');
 setInterval(() => undefined, 60_000);

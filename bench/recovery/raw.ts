@@ -1,5 +1,5 @@
 /** Measures the raw limit of a recovery: see `raw-limit.ts`. */
-import Database from 'better-sqlite3';
+import { DatabaseSync } from 'node:sqlite';
 import type { RawLimit } from './raw-limit.ts';
 
 const [path = '', before = '0', after = '0'] = process.argv.slice(2);
@@ -8,23 +8,27 @@ const perCommit = 64;
 
 type Row = { readonly text: string; readonly bodies: string | null; readonly salt: string | null };
 
-const ledger = new Database(path, { readonly: true });
-const some = ledger.prepare<[number, number], Row>(
+const ledger = new DatabaseSync(path, { readOnly: true });
+const some = ledger.prepare(
   'SELECT text, bodies, salt FROM entries WHERE position > ? AND position <= ? ORDER BY position',
 );
-const target = new Database(`${path}.raw`);
-target.pragma('journal_mode = WAL');
-target.pragma('synchronous = FULL');
-target.exec('CREATE TABLE entries (position INTEGER PRIMARY KEY, text TEXT, bodies TEXT, salt TEXT)');
+const target = new DatabaseSync(`${path}.raw`);
+target.exec(`
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE entries (position INTEGER PRIMARY KEY, text TEXT, bodies TEXT, salt TEXT);
+`);
 const insert = target.prepare('INSERT INTO entries (text, bodies, salt) VALUES (?, ?, ?)');
-const commit = target.transaction((rows: readonly Row[]) => {
+const commit = (rows: readonly Row[]): void => {
+  target.exec('BEGIN');
   for (const { text, bodies, salt } of rows) insert.run(text, bodies, salt);
-});
+  target.exec('COMMIT');
+};
 
 const between = (from: number, to: number, take: (rows: readonly Row[]) => void): number => {
   let seconds = 0;
   for (let at = from; at < to; at += perCommit) {
-    const rows = some.all(at, Math.min(to, at + perCommit));
+    const rows = some.all(at, Math.min(to, at + perCommit)) as Row[]; // the columns of the statement
     const startedMs = performance.now();
     take(rows);
     seconds += (performance.now() - startedMs) / 1_000;

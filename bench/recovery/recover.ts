@@ -4,6 +4,7 @@ import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { Recovered } from './recovered.ts';
 import { budgets, makeHook, makeTools } from './tools.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 const [path = ''] = process.argv.slice(2);
 let begun: (() => void) | undefined;
@@ -32,7 +33,7 @@ async function makeOtherCalls(): Promise<void> {
   }
 }
 
-const entriesBefore = await ledger.entries.lastPosition();
+const entriesBefore = await lastPosition(ledger);
 const delay = monitorEventLoopDelay({ resolution: 5 });
 const cpuBefore = process.cpuUsage();
 const mainBefore = process.threadCpuUsage();
@@ -68,7 +69,7 @@ const told: Recovered = {
   longestWaitMs: Math.max(...waits),
   longestDelayMs: delay.max / 1e6,
   entriesBefore,
-  entriesAfter: await ledger.entries.lastPosition(),
+  entriesAfter: await lastPosition(ledger),
 };
 process.send?.(told);
 await runtime.close();

@@ -188,7 +188,7 @@ export const escapes: readonly Escape[] = [
     name: 'approve its own call with the command line',
     tries: /no ledger|needs a terminal|token/i,
     text: ({ root, ledgerPath, confirmation }) =>
-      `node --disable-warning=ExperimentalWarning --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmation.id} --digest ${confirmation.digest} --by eve --ledger ${ledgerPath} 2>&1`,
+      `node --conditions=quittance-source ${root}/src/cli/main.ts approve ${confirmation.id} --digest ${confirmation.digest} --by eve --ledger ${ledgerPath} 2>&1`,
     after: async ({ ledger }) => {
       const { rows } = await createRuntime({ tools: [], ledger }).confirmations.list({ status: 'pending' });
       return rows.length === 0;
@@ -589,12 +589,7 @@ async function inherit({ project, other }: World): Promise<boolean> {
   const folder = openSync(other, 'r');
   const child = spawn(
     process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--conditions=quittance-source',
-      join(import.meta.dirname, 'inherit-child.ts'),
-      project,
-    ],
+    ['--conditions=quittance-source', join(import.meta.dirname, 'inherit-child.ts'), project],
     // Node closes its first descriptors by itself, up to a gap.
     { stdio: ['ignore', 'pipe', 'inherit', ...Array.from({ length: 57 }, () => 'ignore' as const), folder] },
   );

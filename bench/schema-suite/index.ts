@@ -2,11 +2,14 @@
  * Compares tool schemas with the JSON Schema Test Suite: `npm run schema-suite -- FOLDER`. FOLDER is a checkout of
  * that suite, or a folder in it that contains `tests`. Prints a table by class and file, and one line of JSON.
  *
+ * Nothing is fetched. So the documents in `remotes` that a schema refers to are bundled into its `$defs` first, as an
+ * author of a tool does.
+ *
  * A schema that cannot be checked correctly must be refused when the tool is defined. A verdict therefore agrees; is
  * stricter by choice, because formats are checked; is a refusal; or is wrong. Only the last is silent.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { isQuittanceError } from 'quittance';
 import { compileSchema } from '../../src/tool/schema.ts';
 import { printTable } from '../table.ts';
@@ -50,7 +53,8 @@ function hasDrafts(path: string): boolean {
 function run(root: string): void {
   const classes = new Map<string, Map<string, Tally>>();
   const wrong: string[] = [];
-  for (const draft of drafts.filter((name) => existsSync(join(root, name))))
+  for (const draft of drafts.filter((name) => existsSync(join(root, name)))) {
+    const remotes = readRemotes(join(root, '../remotes', draft), draft);
     for (const file of findFiles(join(root, draft))) {
       const name = relative(join(root, draft), file);
       const isOptional = name.startsWith('optional');
@@ -60,13 +64,49 @@ function run(root: string): void {
       const tally = { tests: 0, agrees: 0, stricter: 0, refused: 0, wrong: 0 };
       files.set(name, tally);
       for (const group of JSON.parse(readFileSync(file, 'utf8')) as readonly Group[])
-        for (const { at, end } of judge(group, draft)) {
+        for (const { at, end } of judge({ ...group, schema: bundle(group.schema, remotes) }, draft)) {
           tally.tests++;
           tally[end]++;
           if (end === 'wrong') wrong.push(`${label}: ${name}: ${group.description}: ${at}`);
         }
     }
+  }
   print(classes, wrong);
+}
+
+type Remote = { readonly id: string; readonly name: string; readonly schema: object };
+
+function readRemotes(folder: string, draft: string): readonly Remote[] {
+  if (!existsSync(folder)) return [];
+  return findFiles(folder).map((file) => ({
+    id: `http://localhost:1234/${draft}/${relative(folder, file).replaceAll('\\', '/')}`,
+    name: basename(file),
+    schema: JSON.parse(readFileSync(file, 'utf8')) as object,
+  }));
+}
+
+/** The schema with every remote document that it, or another of them, names. */
+function bundle(schema: unknown, remotes: readonly Remote[]): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const isNamed = (text: string, { name }: Remote): boolean =>
+    text.includes(`/${name}`) || text.includes(`"${name}`);
+  let named: readonly Remote[] = [];
+  for (;;) {
+    const text = JSON.stringify([schema, ...named.map(({ schema: remote }) => remote)]);
+    const more = remotes.filter((remote) => isNamed(text, remote));
+    if (more.length === named.length) break;
+    named = more;
+  }
+  if (named.length === 0) return schema;
+  const bundled = named.flatMap(({ id, schema: remote }): [string, object][] => {
+    const { $id } = remote as { $id?: string };
+    const own = $id === undefined ? id : new URL($id, id).href;
+    // A document that has another name is there under both.
+    const alias: [string, object][] = own === id ? [] : [[`remote ${id}`, { $id: id, $ref: own }]];
+    return [[`remote ${own}`, { ...remote, $id: own }], ...alias];
+  });
+  const { $defs } = schema as { $defs?: object };
+  return { ...schema, $defs: { ...$defs, ...Object.fromEntries(bundled) } };
 }
 
 function judge(

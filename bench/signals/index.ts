@@ -54,7 +54,7 @@ async function measure({ signals }: Lane, ledger: string): Promise<LaneReport> {
   const receiver = `http://127.0.0.1:${port}`;
   const errand: LaneErrand = { ledger, signals, seconds, inFlight, heldEvery, receiver };
   const child = fork(join(import.meta.dirname, 'lane-child.ts'), [JSON.stringify(errand)], {
-    execArgv: ['--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=quittance-source'],
     serialization: 'advanced',
   });
   const [report] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [LaneReport];

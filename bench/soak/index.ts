@@ -6,7 +6,7 @@
  * Calls succeed, fail and are retried, are held and decided, and are handed to workers that report or do not. Some
  * callers repeat long calls; followers come and go; lists are read. The live memory of the server must level off: the
  * last third of the time uses no more than the first, within a tenth. The same holds for the bytes that a call adds to
- * the ledger and its read tables. The log of the ledger must stay small.
+ * the ledger. The log of the ledger must stay small.
  *
  * Everything that writes comes in portions with the same number of calls of each kind. So the bytes per call do not
  * depend on the speed of the machine. A ledger in memory keeps its calls, so it gets few new ones. Ctrl-C ends the run
@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { Held } from './server.ts';
@@ -38,7 +38,7 @@ const folder = mkdtempSync(join(tmpdir(), 'quittance-soak-'));
 const path = values.ledger ?? join(folder, 'ledger.db');
 const isInMemory = path.startsWith('memory:');
 const child: ChildProcess = fork(join(import.meta.dirname, 'server.ts'), [path], {
-  execArgv: ['--expose-gc', '--conditions=quittance-source', '--disable-warning=ExperimentalWarning'],
+  execArgv: ['--expose-gc', '--conditions=quittance-source'],
 });
 // Ctrl-C also reaches the server, which must stay until it has reported.
 const interrupted = new AbortController();
@@ -160,19 +160,18 @@ async function repeat({ everyMs, run }: (typeof lanes)[number]): Promise<void> {
 const median = (numbers: readonly number[]): number =>
   numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
 
-/** The sizes in MB: of the tables with what their logs hold of them, and of the logs. */
-type Sizes = { readonly ledgerMb: number; readonly walMb: number; readonly tablesMb: number };
+/** The sizes in MB: of the ledger with what its log holds of it, and of the log. */
+type Sizes = { readonly ledgerMb: number; readonly walMb: number };
 const sizeOf = (file: string): number => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1_048_576;
 const readSizes = (): Sizes => ({
   ledgerMb: contentOf(path),
-  walMb: Math.max(sizeOf(`${path}-wal`), sizeOf(`${path}.read-wal`)),
-  tablesMb: contentOf(`${path}.read`),
+  walMb: sizeOf(`${path}-wal`),
 });
 
 /** The file itself grows only now and then, when its log is folded into it. */
 function contentOf(file: string): number {
   if (isInMemory) return 0;
-  const database = new Database(file, { readonly: true });
+  const database = openDatabase(file, { readOnly: true });
   try {
     const pages = database.pragma('page_count', { simple: true }) as number;
     return (pages * (database.pragma('page_size', { simple: true }) as number)) / 1_048_576;
@@ -180,7 +179,7 @@ function contentOf(file: string): number {
     database.close();
   }
 }
-/** A log is folded into its file after 8 MB, those of the read tables after 16 MB, and later under a long read. */
+/** A log is folded into its file after 8 MB, and later under a long read. */
 const longestWalMb = 64;
 
 const seen: (Held & Sizes & { readonly atSeconds: number; readonly calls: number })[] = [];
@@ -230,14 +229,13 @@ try {
 }
 
 printTable(
-  ['seconds', 'calls', 'heap MB', 'rss MB', 'ledger MB', 'read tables MB', 'longest log MB'],
-  seen.map(({ atSeconds, calls, heapMb, rssMb, ledgerMb, tablesMb, walMb }) => [
+  ['seconds', 'calls', 'heap MB', 'rss MB', 'ledger MB', 'longest log MB'],
+  seen.map(({ atSeconds, calls, heapMb, rssMb, ledgerMb, walMb }) => [
     atSeconds.toFixed(0),
     String(calls),
     heapMb.toFixed(1),
     rssMb.toFixed(0),
     ledgerMb.toFixed(1),
-    tablesMb.toFixed(1),
     walMb.toFixed(1),
   ]),
 );
@@ -248,7 +246,7 @@ const last = median(seen.slice(-third).map(({ heapMb }) => heapMb));
 function bytesPerCall(each: readonly (typeof seen)[number][]): number {
   const [from, to] = [each[0], each.at(-1)];
   if (from === undefined || to === undefined || to.calls === from.calls) return 0;
-  const addedMb = to.ledgerMb + to.tablesMb - from.ledgerMb - from.tablesMb;
+  const addedMb = to.ledgerMb - from.ledgerMb;
   return (addedMb * 1_048_576) / (to.calls - from.calls);
 }
 const firstBytes = bytesPerCall(seen.slice(0, third + 1));

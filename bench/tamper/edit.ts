@@ -1,7 +1,8 @@
 /** Random changes to the files of a ledger, as a person with the files but without this program would make them. */
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
+import type { Database } from '../../src/store/sqlite/database.ts';
+import { openBare } from '../../test/bare-database.ts';
 
 /** Pseudo-random numbers, the same for the same seed. */
 export function createRandom(seed: number): (below: number) => number {
@@ -15,11 +16,11 @@ export function createRandom(seed: number): (below: number) => number {
 }
 
 type Random = (below: number) => number;
-type Value = string | number | Buffer | null;
+type Value = string | number | Uint8Array | null;
 type Row = Record<string, Value>;
 
 /** The files of one copy. */
-export type Files = { readonly folder: string; readonly ledger: string; readonly read: string };
+export type Files = { readonly folder: string; readonly ledger: string };
 
 export const editKinds = [
   'set',
@@ -40,15 +41,13 @@ export type EditKind = (typeof editKinds)[number];
 /** Makes one change. Returns its description; undefined if the database refused it. */
 export function editAtRandom(files: Files, kind: EditKind, random: Random): string | undefined {
   if (kind === 'byte' || kind === 'truncate' || kind === 'zero page') return editBytes(files, kind, random);
-  const isLedger = random(4) > 0;
-  const database = new BetterSqlite3(isLedger ? files.ledger : files.read);
+  const database = openBare(files.ledger);
   try {
-    const where = isLedger ? 'ledger' : 'read tables';
     const what =
-      kind === 'schema' ? editSchema(database, random) : editRows(database, kind, isLedger, random);
-    return what === undefined ? undefined : `${kind} in ${where}: ${what}`;
+      kind === 'schema' ? editSchema(database, files.ledger, random) : editRows(database, kind, random);
+    return what === undefined ? undefined : `${kind}: ${what}`;
   } catch (error) {
-    if (error instanceof BetterSqlite3.SqliteError) return undefined; // refused
+    if (error instanceof Error && 'errcode' in error) return undefined; // SQLite refused it
     throw error;
   } finally {
     database.close();
@@ -56,14 +55,12 @@ export function editAtRandom(files: Files, kind: EditKind, random: Random): stri
 }
 
 function editRows(
-  database: BetterSqlite3.Database,
+  database: Database,
   kind: Exclude<EditKind, 'byte' | 'truncate' | 'zero page' | 'schema'>,
-  isLedger: boolean,
   random: Random,
 ): string | undefined {
   if (kind === 'cut tail' || kind === 'cut session') {
-    if (!isLedger) return undefined;
-    const last = database.prepare<[], number>('SELECT max(position) FROM entries').pluck().get() ?? 0;
+    const last = database.prepareValue<number>('SELECT max(position) FROM entries').get() ?? 0;
     const from = last - random(10);
     if (kind === 'cut tail') database.prepare('DELETE FROM entries WHERE position >= ?').run(from);
     else
@@ -73,13 +70,12 @@ function editRows(
     return `from ${from}`;
   }
   const tables = database
-    .prepare<[], string>(
+    .prepareValue<string>(
       `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_stat%'`,
     )
-    .pluck()
     .all();
-  const table = random(3) === 0 && isLedger ? 'entries' : (tables[random(tables.length)] ?? '');
-  const rows = database.prepare<[], Row>(`SELECT * FROM ${table}`).all();
+  const table = random(3) === 0 ? 'entries' : (tables[random(tables.length)] ?? '');
+  const rows = database.prepare<Row>(`SELECT * FROM ${table}`).all();
   const row = rows[random(rows.length || 1)];
   const other = rows[random(rows.length || 1)];
   if (row === undefined || other === undefined) return undefined;
@@ -132,16 +128,16 @@ function retyped(value: Value, random: Random): Value {
   return others[random(others.length)] ?? null;
 }
 
-function editSchema(database: BetterSqlite3.Database, random: Random): string | undefined {
+function editSchema(database: Database, path: string, random: Random): string | undefined {
   const objects = database
-    .prepare<[], { type: string; name: string }>(
+    .prepare<{ type: string; name: string }>(
       `SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite%' AND sql IS NOT NULL`,
     )
     .all();
   const tables = objects.filter(({ type }) => type === 'table').map(({ name }) => name);
   const table = tables[random(tables.length)] ?? '';
   const column =
-    database.prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`).pluck().all()[0] ?? '';
+    database.prepareValue<string>(`SELECT name FROM pragma_table_info('${table}')`).all()[0] ?? '';
   const index = objects.filter(({ type }) => type === 'index')[random(2)]?.name ?? '';
   const edits: readonly string[] = [
     `CREATE TRIGGER evil AFTER INSERT ON ${table} BEGIN SELECT 1; END`,
@@ -159,9 +155,12 @@ function editSchema(database: BetterSqlite3.Database, random: Random): string | 
     database.exec(sql);
     return sql;
   }
-  database.unsafeMode(true);
-  database.pragma('writable_schema = ON');
-  database.prepare(`UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = ?`).run(table);
+  const unprotected = openBare(path, { defensive: false });
+  unprotected.pragma('writable_schema = ON');
+  unprotected
+    .prepare(`UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = ?`)
+    .run(table);
+  unprotected.close();
   return `NOT NULL taken from ${table}`;
 }
 

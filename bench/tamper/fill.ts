@@ -2,6 +2,7 @@
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
 import type { Entry } from '../../src/ledger/journal.ts';
+import { findCalls, takeCursor } from '../../src/ledger/reads.ts';
 
 const anything = { type: 'object' } as const;
 const tools = [
@@ -58,7 +59,7 @@ const toMove = (sessionId: string, expectedVersion: number): Entry => ({
 });
 
 export async function fillForTampering(path: string): Promise<void> {
-  const ledger = await openSqliteLedger(path, { spillBytes: 4_096 }, { longestTail: 20 });
+  const ledger = await openSqliteLedger(path, { spillBytes: 4_096 });
   const runtime = createRuntime({
     tools,
     ledger,
@@ -78,11 +79,11 @@ export async function fillForTampering(path: string): Promise<void> {
     void turn
       .call({ id: 'held', name: 'delete_it', arguments: { password: 'hunter2' } })
       .catch(() => undefined);
-    for (const version of [0, 1]) await ledger.journal.append(toMove(sessionId, version));
-    while ((await ledger.queries.findCalls({ sessionId, status: 'held' })).rows.length < 1)
+    for (const version of [0, 1]) await ledger.append(toMove(sessionId, version));
+    while ((await findCalls(ledger, { sessionId, status: 'held' })).rows.length < 1)
       await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  await ledger.cursors.take({ name: 'reader', holder: 'h', startAfter: 3 });
-  await ledger.queries.findCalls({ limit: 1 });
+  await takeCursor(ledger, { name: 'reader', holder: 'h', startAfter: 3 });
+  await findCalls(ledger, { limit: 1 });
   await ledger.close();
 }

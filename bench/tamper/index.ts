@@ -1,5 +1,6 @@
 /**
  * Changes copies of a ledger at random, then verifies and rebuilds each: `npm run tamper -- --edits 20000 --seed 1`.
+ * With `--store postgres`, the ledger is in PostgreSQL.
  * Exit code 1: a change was not found, something crashed, or verify wrote to a file.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,6 +10,7 @@ import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import { editKinds } from './edit.ts';
 import { fillForTampering } from './fill.ts';
+import { openPostgresTamper, postgresKinds } from './postgres.ts';
 import { makeScratch, tryEdit } from './try-edit.ts';
 
 const numberAfter = (name: string, otherwise: number): number => {
@@ -20,17 +22,25 @@ const seed = numberAfter('--seed', 1);
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tamper-'));
 const sound = makeScratch(join(folder, 'sound'));
-await fillForTampering(join(sound, 'ledger.db'));
+const store = process.argv.includes('postgres') ? 'postgres' : 'sqlite';
+const postgres = store === 'postgres' ? await openPostgresTamper(sound) : undefined;
+if (postgres === undefined) await fillForTampering(join(sound, 'ledger.db'));
 process.stdout.write(`${edits} edits from seed ${seed}\n`);
 
-const rows = new Map(
-  editKinds.map((kind) => [kind, { tried: 0, refused: 0, changed: 0, found: 0, crashed: 0, wrote: 0 }]),
+const rows = new Map<
+  string,
+  { tried: number; refused: number; changed: number; found: number; crashed: number; wrote: number }
+>(
+  (postgres === undefined ? editKinds : postgresKinds).map((kind) => [
+    kind,
+    { tried: 0, refused: 0, changed: 0, found: 0, crashed: 0, wrote: 0 },
+  ]),
 );
 const wrong: string[] = [];
 const progress = createProgress('edits', edits);
 let refused = 0;
 for (let number = 0; number < edits; number++) {
-  const trial = await tryEdit(sound, folder, seed + number);
+  const trial = await (postgres?.tryEdit(seed + number) ?? tryEdit(sound, folder, seed + number));
   progress.step();
   if (trial === undefined) {
     refused++;
@@ -62,9 +72,10 @@ const sum = (
 process.stdout.write(
   `${JSON.stringify({
     tamper: 'ledger',
+    store,
     seed,
     edits,
-    refused_by_sqlite: refused,
+    refused_by_store: refused,
     made: sum((row) => row.tried),
     changed: sum((row) => row.changed),
     found: sum((row) => row.found),
@@ -72,5 +83,6 @@ process.stdout.write(
     verify_wrote: sum((row) => row.wrote),
   })}\n`,
 );
+await postgres?.close();
 rmSync(folder, { recursive: true });
 process.exitCode = wrong.length > 0 ? 1 : 0;

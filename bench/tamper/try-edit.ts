@@ -2,9 +2,10 @@
 import { hash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { isQuittanceError } from 'quittance';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import type { Database } from '../../src/store/sqlite/database.ts';
+import { openImage } from '../../src/store/sqlite/database.ts';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
 import type { EditKind, Files } from './edit.ts';
 import { createRandom, editAtRandom, editKinds } from './edit.ts';
@@ -36,7 +37,7 @@ export async function tryEdit(
   const random = createRandom(seed);
   const folder = join(scratch, `copy-${seed}`);
   cpSync(sound, folder, { recursive: true });
-  const files: Files = { folder, ledger: join(folder, 'ledger.db'), read: join(folder, 'ledger.db.read') };
+  const files: Files = { folder, ledger: join(folder, 'ledger.db') };
   try {
     const kind = editKinds[random(editKinds.length)] ?? 'byte';
     const what = editAtRandom(files, kind, random);
@@ -55,7 +56,6 @@ export async function tryEdit(
 const filesIn = (folder: string): Files => ({
   folder,
   ledger: join(folder, 'ledger.db'),
-  read: join(folder, 'ledger.db.read'),
 });
 
 async function verify(path: string): Promise<{ found: boolean; crash: string | undefined }> {
@@ -80,7 +80,7 @@ async function rebuild(path: string): Promise<string | undefined> {
   try {
     const ledger = await openSqliteLedger(path, { spillBytes: 4_096 });
     try {
-      await ledger.integrity.rebuild();
+      await ledger.rebuild();
     } finally {
       await ledger.close();
     }
@@ -96,11 +96,11 @@ const textOf = (error: unknown): string =>
     : String(error);
 
 /** Everything that can be read, except the positions of readers, which no entry records. */
-function dump({ folder, ledger, read }: Files): string {
-  const texts = [ledger, read].map((path) => {
+function dump({ folder, ledger }: Files): string {
+  const texts = [ledger].map((path) => {
     if (!existsSync(path)) return 'gone';
     try {
-      const database = new BetterSqlite3(readFileSync(path).fill(1, 18, 20));
+      const database = openImage(readFileSync(path).fill(1, 18, 20));
       try {
         return dumpTables(database);
       } finally {
@@ -114,35 +114,28 @@ function dump({ folder, ledger, read }: Files): string {
     .filter(
       (entry) =>
         entry.isFile() &&
-        !/ledger\.db(\.read)?(-wal|-shm)?$|\.spill|\.owners/.test(join(entry.parentPath, entry.name)),
+        !/ledger\.db(-wal|-shm)?$|\.spill|\.owners/.test(join(entry.parentPath, entry.name)),
     )
     .map((entry) => `${entry.name} ${hash('sha256', readFileSync(join(entry.parentPath, entry.name)))}`)
     .sort();
   return JSON.stringify([...texts, others]);
 }
 
-function dumpTables(database: BetterSqlite3.Database): string {
+function dumpTables(database: Database): string {
   const schema = database
-    .prepare<[], { name: string; type: string }>(
+    .prepare<{ name: string; type: string }>(
       'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name',
     )
     .all();
   const rows = schema
     .filter(({ type, name }) => type === 'table' && name !== 'cursors')
     .map(({ name }) => {
-      const columns = database
-        .prepare<[], string>(`SELECT name FROM pragma_table_info('${name}')`)
-        .pluck()
-        .all();
+      const columns = database.prepareValue<string>(`SELECT name FROM pragma_table_info('${name}')`).all();
       const list = columns.map((column) => `typeof(${column}) || quote(${column})`).join(` || ',' || `);
       // A tally that counts nothing says nothing. Whether there is one depends on how the tables were filled.
       const where =
         name === 'tallies' ? ' WHERE NOT (calls IS 0 AND unresolved IS 0 AND cost_micros IS 0)' : '';
-      return database
-        .prepare<[], string>(`SELECT ${list} FROM ${name} NOT INDEXED${where}`)
-        .pluck()
-        .all()
-        .sort();
+      return database.prepareValue<string>(`SELECT ${list} FROM ${name} NOT INDEXED${where}`).all().sort();
     });
   return JSON.stringify([schema, rows, database.pragma('user_version'), database.pragma('application_id')]);
 }

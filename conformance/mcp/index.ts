@@ -75,8 +75,11 @@ function report(lane: Lane, revision: '2025-11-25' | '2026-07-28', result: Suite
       problems.push(`${lane.name} ${revision} ${name} passes now. Remove it from the known failures.`);
     if (scenarios.length !== total)
       problems.push(`${lane.name} ${revision}: ${scenarios.length} ${group} scenarios ran, not ${total}.`);
-    if (lane.knownFailures === undefined && counted !== checks)
+    if (lane.knownFailures === undefined && counted !== checks) {
       problems.push(`${lane.name} ${revision}: ${counted} ${group} checks passed, not ${checks}.`);
+      for (const { name, others } of scenarios)
+        if (others.length > 0) process.stdout.write(`  others ${revision} ${name}: ${others.join('; ')}\n`);
+    }
   }
   const line = parts.join('; ');
   process.stdout.write(`  ${revision}: ${line}\n`);

@@ -12,6 +12,8 @@ export type ScenarioResult = {
   readonly passed: number;
   /** The checks that failed, with their messages. */
   readonly failed: readonly string[];
+  /** The checks that neither passed nor failed, with their messages. */
+  readonly others: readonly string[];
 };
 
 export type SuiteResult = {
@@ -49,15 +51,17 @@ export async function runSuite(url: string, revision: Revision, output: string):
     const result = {
       name,
       passed: checks.filter(({ status }) => status === 'SUCCESS').length,
-      failed: checks
-        .filter(({ status }) => status === 'FAILURE')
-        .map(({ id, errorMessage }) => `${id} (${errorMessage ?? 'no message'})`),
+      failed: checks.filter(({ status }) => status === 'FAILURE').map(describe),
+      others: checks.filter(({ status }) => status !== 'SUCCESS' && status !== 'FAILURE').map(describe),
     };
     if (required.has(name)) scored.push(result);
     else if (name.startsWith('tasks-')) tasks.push(result);
   }
   return { scored, tasks };
 }
+
+const describe = ({ id, status, errorMessage }: Check): string =>
+  `${id} (${status === 'FAILURE' ? '' : `${status}: `}${errorMessage ?? 'no message'})`;
 
 /** The list `server` of the requirements. */
 async function requiredScenarios(revision: Revision): Promise<ReadonlySet<string>> {

@@ -8,7 +8,6 @@ const root = join(import.meta.dirname, '../..');
 /** The command of a program of this repository. */
 export const nodeCommand = (script: string, ...args: readonly string[]): readonly string[] => [
   process.execPath,
-  '--disable-warning=ExperimentalWarning',
   '--conditions=quittance-source',
   join(root, script),
   ...args,

@@ -1,4 +1,4 @@
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import type { Scene } from '../stage.ts';
 import { sessionId } from '../stage.ts';
@@ -8,13 +8,10 @@ export const ledgerDown: Scene = {
   title:
     'No record, no run: if the ledger cannot store a call, nothing runs, and the answer gives this reason.',
   async play({ check, request, show, world }) {
-    const full: Ledger = {
+    const full: OpenLedger = {
       ...world.ledger,
-      journal: {
-        ...world.ledger.journal,
-        append: () => {
-          throw new Error('no space left on device');
-        },
+      append: () => {
+        throw new Error('no space left on device');
       },
     };
     const before = world.shop.seen.length;

@@ -6,63 +6,53 @@ export type TraceSummary = {
   readonly files: number;
   /** How often the top-level folder of `src` changes from one function entered to the next. */
   readonly folderEntries: number;
-  /** The same for rooms. */
-  readonly roomEntries: number;
-  /** The stages of the call in the order of their entries. */
-  readonly stages: readonly string[];
-  /** How often the call entered a stage that it had left before. */
-  readonly stageReturns: number;
+  /** The steps of the call in the order of their entries. */
+  readonly steps: readonly string[];
+  /** How often the call entered a step that it had left before. */
+  readonly returns: number;
 };
 
-/** Values, not stages: every room uses them. */
+/** Values: every folder uses them. */
 const notCounted = new Set(['base', 'tool']);
-const withRooms = new Set(['runtime', 'policy', 'store']);
-/** Rooms of the runtime that all stages share: see `test/layering.ts`. */
-const shared = new Set(['runtime/host', 'runtime/files', 'runtime/input', 'runtime/state']);
+/** The files of the steps that `runtime/run-call.ts` names. */
+const stepFiles = new Set(['recall', 'gates', 'hold', 'intent', 'attempt', 'judge', 'settle']);
 
 /**
- * A stage is left only when none of its functions runs or waits any more, and another stage was entered since. So a
- * return means that the call went on in another stage and then came back to do more of the first one's work.
+ * A step is left only when none of its functions runs or waits any more, and another step was entered since. So a
+ * return means that the call went on to another step and then came back to do more of the first one's work.
  */
-export function summarizeTrace(steps: readonly Step[]): TraceSummary {
-  const paths = steps.filter(({ type }) => type === 'entered').map(({ path }) => path);
-  const counted = paths.filter((path) => !notCounted.has(folderOf(path)));
+export function summarizeTrace(trace: readonly Step[]): TraceSummary {
+  const paths = trace.filter(({ type }) => type === 'entered').map(({ path }) => path);
+  const folders = paths.map(folderOf).filter((folder) => !notCounted.has(folder));
   const stack: Step[] = [];
-  const stages: string[] = [];
-  let stageReturns = 0;
-  for (const step of steps) {
-    if (notCounted.has(folderOf(step.path))) continue;
-    if (step.type === 'left') {
-      const at = stack.findLastIndex(({ frame }) => frame === step.frame);
+  const steps: string[] = [];
+  let returns = 0;
+  for (const each of trace) {
+    if (each.type === 'left') {
+      const at = stack.findLastIndex(({ frame }) => frame === each.frame);
       if (at >= 0) stack.splice(at, 1);
       continue;
     }
-    const room = roomOf(step.path);
-    const isOpen = stages.at(-1) === room || stack.some(({ path }) => roomOf(path) === room);
-    if (isStage(room) && !isOpen) {
-      if (stages.includes(room)) stageReturns++;
-      stages.push(room);
+    const step = stepOf(each.path);
+    const isOpen = steps.at(-1) === step || stack.some(({ path }) => stepOf(path) === step);
+    if (step !== undefined && !isOpen) {
+      if (steps.includes(step)) returns++;
+      steps.push(step);
     }
-    stack.push(step);
+    stack.push(each);
   }
   return {
     functions: paths.length,
     files: new Set(paths).size,
-    folderEntries: changesOf(counted.map(folderOf)),
-    roomEntries: changesOf(counted.map(roomOf)),
-    stages,
-    stageReturns,
+    folderEntries: folders.filter((folder, index) => folder !== folders[index - 1]).length,
+    steps,
+    returns,
   };
 }
 
-const changesOf = (places: readonly string[]): number =>
-  places.filter((place, index) => place !== places[index - 1]).length;
-
-const isStage = (room: string): boolean => room.startsWith('runtime/') && !shared.has(room);
-
 const folderOf = (path: string): string => path.split('/')[1] ?? '';
 
-function roomOf(path: string): string {
-  const [, folder = '', room] = path.split('/').slice(0, -1);
-  return withRooms.has(folder) && room !== undefined ? `${folder}/${room}` : folder;
+function stepOf(path: string): string | undefined {
+  const [, step = ''] = /^src\/runtime\/([a-z-]+)\.ts$/.exec(path) ?? [];
+  return stepFiles.has(step) ? step : undefined;
 }

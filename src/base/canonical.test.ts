@@ -140,7 +140,7 @@ describe('the digest of JSON', () => {
     expect(digestJson({ b: 'é', a: [1] })).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`);
   });
 
-  test('under a key is the HMAC of the canonical form, different for every key', () => {
+  test('the digest of JSON under a key is the HMAC of the canonical form, different for every key', () => {
     const [key, other] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
     const expected = createHmac('sha256', key).update('{"a":2,"b":1}').digest('hex');
     expect(keyedDigestJson(key, { b: 1, a: 2 })).toBe(`hmac-sha256:${expected}`);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findNesting, findJsonSyntaxError } from './json-syntax.ts';
+import { findNesting, findJsonSyntaxError } from './json.ts';
 
 const isJson = (text: string): boolean => {
   try {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readTokens, readJsonText } from './json-text.ts';
+import { readTokens, readJsonText } from './json.ts';
 
 /** Keys that trigger the engine's bug: backslashes, and characters that are escaped with one. */
 const key = fc.string({ unit: fc.constantFrom('"', '\\', '\u0000', '\n', 'a', '/', 'é', '\uD800', '_') });

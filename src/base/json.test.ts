@@ -50,7 +50,7 @@ describe('a value as JSON', () => {
     expect(copy).toEqual({ list: [1, { deep: 'before' }] });
   });
 
-  test('of undefined is null', () => {
+  test('a value as JSON of undefined is null', () => {
     expect(accept(toJson(undefined))).toBeNull();
     expect(accept(toJson(null))).toBeNull();
   });

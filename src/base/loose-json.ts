@@ -2,8 +2,8 @@
  * A value as rules read it: JSON, with other values written as people write them in rules. A date is its ISO text, a
  * Map an object, a Set a list. If a value cannot be read, its source value takes its place.
  */
-import type { JsonValue } from './json-value.ts';
-import { defineMember } from './json-value.ts';
+import type { JsonValue } from './json.ts';
+import { defineMember } from './json.ts';
 
 /** `source`: the source of the value, at the same path. */
 export function looseJson(value: unknown, source: unknown): JsonValue {

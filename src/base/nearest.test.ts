@@ -24,7 +24,7 @@ describe('nearestNames', () => {
     expect(nearestNames('tool_1', ['tool_234', 'tool_2', 'tool_1'], 2)).toEqual(['tool_1', 'tool_2']);
   });
 
-  test('of two equally near names, the one with the longer common start comes first', () => {
+  test('nearestNames of two equally near names, the one with the longer common start comes first', () => {
     expect(nearestNames('timout', ['tumult', 'timeoutMs'])).toEqual(['timeoutMs', 'tumult']);
   });
 

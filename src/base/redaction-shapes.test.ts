@@ -155,7 +155,7 @@ describe('a secret is hidden in an input', () => {
     expect(kept({ text })).not.toContain(secret);
   });
 
-  it('and the rest stays readable', () => {
+  it('a secret is hidden in an input and the rest stays readable', () => {
     expect(kept({ command: `curl -s -u bob:${secret} -X POST https://x/y` })).toBe(
       '{"command":"curl -s -u bob:[REDACTED] -X POST https://x/y"}',
     );
@@ -260,7 +260,7 @@ describe('JSON inside a text', () => {
     expect(kept({ password: nest(levels), body: 'x' })).not.toContain(secret);
   });
 
-  it('that is too deep for a walk is hidden as a whole; other text with many brackets is not', () => {
+  it('JSON inside a text that is too deep for a walk is hidden as a whole; other text with many brackets is not', () => {
     expect(kept({ body: nest(600) })).toBe('{"body":"[REDACTED]"}');
     expect(redactor.input({ body: nest(600) }).hidden).toEqual(['$.body']);
     const brackets = '['.repeat(2_000);

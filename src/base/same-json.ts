@@ -1,4 +1,4 @@
-import type { JsonValue } from './json-value.ts';
+import type { JsonValue } from './json.ts';
 
 /** Do both contain the same data? The order of members does not matter. */
 export function isSameJson(left: JsonValue, right: JsonValue): boolean {

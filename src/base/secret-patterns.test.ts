@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { cpuMsOf, cpuMsPerRun } from '../../test/cpu-time.ts';
-import { createTextMask } from './text-mask.ts';
-import { secretHint, secretPatterns, shortestSecret } from './secret-patterns.ts';
+import { createTextMask, secretHint, secretPatterns, shortestSecret } from './text-mask.ts';
 
 const mask = createTextMask(true, []);
 
@@ -50,6 +49,15 @@ const samples: Readonly<Record<string, readonly (readonly [string, string])[]>> 
     [`[${[...Buffer.from(pem('', `\n${fake(64)}\n`))].join(',')}]`, '[[REDACTED]]'],
   ],
   'bare private key': [[`a MIIEvQIBADANBgkqhkiG9w0BAQEFAASC${fake(64)} z`, 'a [REDACTED] z']],
+  'bare private key in hexadecimal digits': [
+    [`a 308204bd020100300d06092a864886f70d010101${'0a'.repeat(40)} z`, 'a [REDACTED] z'],
+    [`a 308187020100301306072A8648CE3D0201${'0A'.repeat(40)}, z`, 'a [REDACTED], z'],
+    [`a 302e020100300506032b6570${'0a'.repeat(40)}`, 'a [REDACTED]'],
+  ],
+  'private key in XML': [
+    [`<Modulus>AQAB</Modulus><D>${fake(64)}==</D>`, '<Modulus>AQAB</Modulus><D>[REDACTED]</D>'],
+    [`<P>${fake(64)}</P><Q>no key here</Q>`, '<P>[REDACTED]</P><Q>no key here</Q>'],
+  ],
   'PuTTY key': [
     [`Private-Lines: 2\n${fake(64)}\n${fake(40)}\nPrivate-MAC: 1`, 'Private-Lines: 2[REDACTED]-MAC: 1'],
   ],

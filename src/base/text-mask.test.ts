@@ -10,7 +10,7 @@ const maskBy = (...patterns: readonly RegExp[]): ((text: string) => string) =>
 
 describe('a host pattern', () => {
   test.each(['', 'g', 'y', 'gy', 'i', 'giu', 'gv', 'd'])(
-    'with the flags %j finds every match in every text',
+    'a host pattern with the flags %j finds every match in every text',
     (flags) => {
       const pattern = new RegExp('emp-\\d+', flags);
       const mask = maskBy(pattern);
@@ -54,7 +54,7 @@ describe('a host pattern', () => {
     }
   });
 
-  test('that never settles hides everything', () => {
+  test('a host pattern that never settles hides everything', () => {
     expect(maskBy(/\w(?=\[REDACTED\])/)('abcdefghij[REDACTED]')).toBe('[REDACTED]');
   });
 });
@@ -83,5 +83,53 @@ describe('a masked text', () => {
     expect(createTextMask(true, [{ name: 'x', pattern: /x/ }])('password=hunter2 x')).toBe(
       'password=[REDACTED] [REDACTED]',
     );
+  });
+});
+
+describe('an escaped secret', () => {
+  const mask = createTextMask(true, []);
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const line = 'aB3dE5gH7jK9mN1p'.repeat(4);
+  const key = `-----BEGIN RSA PRIVATE KEY-----\n${line}\n-----END RSA PRIVATE KEY-----`;
+  const each = (text: string, toEscape: (code: number) => string): string =>
+    text.replaceAll(/[^\n]/g, (letter) => toEscape(letter.charCodeAt(0)));
+  const hex = (code: number, digits = 0): string => code.toString(16).padStart(digits, '0');
+
+  test.each<[string, (text: string) => string]>([
+    ['percent signs', (text) => each(text, (code) => `%${hex(code, 2)}`)],
+    ['decimal entities', (text) => each(text, (code) => `&#${code};`)],
+    ['hexadecimal entities', (text) => each(text, (code) => `&#x${hex(code)};`)],
+    ['entities of dashes only', (text) => text.replaceAll('-', '&#45;').replaceAll('_', '&lowbar;')],
+    ['entities in entities', (text) => each(text, (code) => `&amp;#${code};`)],
+    ['JSON escapes', (text) => each(text, (code) => `\\u${hex(code, 4)}`)],
+    ['one JSON escape', (text) => text.replaceAll(/[gR]/g, (letter) => `\\u${hex(letter.charCodeAt(0), 4)}`)],
+    ['JSON escapes in a JSON text', (text) => each(text, (code) => `\\\\u${hex(code, 4)}`)],
+    ['escapes of program text', (text) => each(text, (code) => `\\x${hex(code, 2)}`)],
+    ['percent signs of entities', (text) => encodeURIComponent(each(text, (code) => `&#${code};`))],
+  ])('is hidden in %s, without the words around it', (_, escape) => {
+    for (const secret of [token, key]) {
+      const masked = mask(`caf\\u00e9 &amp; ${escape(secret)} 100%25`);
+      expect(masked).toMatch(/^caf\\u00e9 &amp; \[REDACTED\][\s\S]{0,2} 100%25$/);
+      expect(mask(masked)).toBe(masked);
+    }
+    const found = new Set<string>();
+    mask(`a=${escape(token)}`, found);
+    expect(found).toContain(token);
+  });
+
+  test('does not hide text that is only escaped', () => {
+    for (const text of [
+      'Tom &amp; Jerry &#8211; caf\\u00e9 &lt;b&gt;password&lt;/b&gt; 100%25 a+b',
+      String.raw`C:\users\x41 \u{1F600} &#9999999; %zz &nbsp;`,
+    ])
+      expect(mask(text)).toBe(text);
+  });
+
+  test.each([
+    key.toLowerCase(),
+    key.replaceAll('PRIVATE', 'private'),
+    `${line}\n-----end rsa private key-----`,
+  ])('a private key is hidden whatever the case of its marker: %j', (text) => {
+    expect(mask(text).toLowerCase()).not.toContain(line.toLowerCase());
   });
 });

@@ -6,8 +6,8 @@
  * 3. Two values that differ in anything a program can read have different renderings. Unreadable parts (functions,
  *    private fields, promises) are marked `opaque`.
  */
-import type { JsonObject, JsonValue } from './json-value.ts';
-import { defineMember } from './json-value.ts';
+import type { JsonObject, JsonValue } from './json.ts';
+import { defineMember } from './json.ts';
 
 export type TypedRendering =
   | { readonly ok: true; readonly value: JsonValue }

@@ -1,6 +1,6 @@
 /**
- * Who must approve before an ask counts as answered. It comes from a rule, is stored with the ask, and never
- * changes for that question.
+ * The approvals that an ask requires. The policy comes from a rule, is stored with the ask, and never changes for that
+ * question.
  *
  * 1. Every seat must be filled by its quorum of distinct people. A person fills one seat, unless `shared`.
  * 2. Field names are single words, because they are the same on disk.
@@ -15,7 +15,7 @@ export type ApprovalPolicy = {
   readonly shared?: true;
   /** People who may not approve, whatever groups they are in. */
   readonly exclude?: readonly Exclusion[];
-  /** How many people must deny to end the question. Default 1. */
+  /** Number of denials that end the question. Default 1. */
   readonly denials?: number;
   /** `none`: approvers act themselves. `chain`: a delegate may delegate. Default: one step. */
   readonly delegation?: 'none' | 'chain';
@@ -37,7 +37,7 @@ export type Approvers = {
 };
 
 export type Seat = Approvers & {
-  /** How many distinct people. */
+  /** Required number of distinct people. */
   readonly quorum: number;
   /** Further approvers after a time. */
   readonly escalate?: readonly Escalation[];
@@ -48,7 +48,7 @@ export type Escalation = Approvers & {
   readonly after: number;
 };
 
-/** Does it restrict who may approve? Only verified people fill a restricted seat. */
+/** True if it restricts who may approve. Only verified people fill a restricted seat. */
 export const isRestricted = ({ roles, groups, people }: Approvers): boolean =>
   roles !== undefined || groups !== undefined || people !== undefined;
 
@@ -67,7 +67,7 @@ export function describeApprovers({ roles = [], groups = [], people = [] }: Appr
   return parts.length === 0 ? 'any approver' : parts.join(' or ');
 }
 
-/** Is this a policy that this version understands completely? An unknown field may be a restriction. */
+/** True if this version understands the whole policy. An unknown field may be a restriction. */
 export function isApprovalPolicy(value: unknown): value is ApprovalPolicy {
   if (!isJsonObject(value)) return false;
   const { seats, shared, exclude = [], denials = 1, delegation, reminders = [], ...rest } = value;

@@ -46,7 +46,7 @@ export const auditTerminalKinds: readonly AuditKind[] = Object.freeze([
   'invalidated',
 ] as const);
 
-/** Are the records of a call in a legal order? If not, names the first one that is not. */
+/** Result of checking the order of a call's records. Names the first record that is out of order. */
 export type AuditOrderCheck =
   | { readonly ok: true }
   | { readonly ok: false; readonly index: number; readonly message: string };

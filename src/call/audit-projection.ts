@@ -1,11 +1,10 @@
 import type { Call } from './call.ts';
 import type { CallEvent, CallNotAccepted, ToolPreviewed } from './event.ts';
 import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from './audit.ts';
-import type { ToolFailure, ToolOutcome } from './outcome.ts';
-import { outcomeToToolResult, outputToToolResult } from './outcome-to-tool-result.ts';
+import type { ToolFailure, ToolOutcome, ToolResult } from './outcome.ts';
+import { outcomeToToolResult, outputToToolResult } from './outcome.ts';
 import type { PersistenceBoundary } from './persistence-boundary.ts';
 import { hasPolicy, isApproval } from './quorum.ts';
-import type { ToolResult } from './tool-result.ts';
 import { evolve } from './evolve.ts';
 
 /**
@@ -184,6 +183,7 @@ function toRecord(call: Call, event: CallEvent, outcome: ToolAuditOutcome): Tool
     displayName: call.displayName,
     mode: call.mode,
     modeOrigin: call.modeOrigin,
+    ...(call.risk !== undefined && { risk: call.risk }),
     requestedInput: call.requestedInput,
     effectiveInput: call.effectiveInput ?? (call.inputDigest === undefined ? undefined : call.requestedInput),
     inputDigest: call.inputDigest,

@@ -18,6 +18,7 @@ describe('an audit record on the wire', () => {
     displayName: 'Refund',
     mode: 'destructive',
     modeOrigin: 'declared',
+    risk: 'money',
     requestedInput: { amount: 5 },
     effectiveInput: { amount: 5 },
     inputDigest: 'd_1',
@@ -48,6 +49,7 @@ describe('an audit record on the wire', () => {
       display_name: 'Refund',
       mode: 'destructive',
       mode_origin: 'declared',
+      risk: 'money',
       requested_input: { amount: 5 },
       effective_input: { amount: 5 },
       input_digest: 'd_1',
@@ -129,6 +131,7 @@ describe('an audit record on the wire', () => {
       { mode: 'write' },
       '"mode" of an audit record must be one of read, safe_write, destructive, local, external; found "write".',
     ],
+    [{ risk: 'danger' }, '"risk" of an audit record must be one of money, credentials'],
     [{ mode_origin: 'guess' }, '"mode_origin" of an audit record must be one of declared, inferred, default'],
     [
       { decided_by: { type: 'fate', name: 'x' } },

@@ -7,6 +7,8 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ToolModeOrigin } from '../tool/mode.ts';
 import { isToolMode, toolModeTreatments } from '../tool/mode.ts';
+import type { ToolRisk } from '../tool/name-words.ts';
+import { toolRisks } from '../tool/name-words.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { ToolAuditOutcome as AuditOutcome, ToolAuditRecord, UnknownAuditOutcome } from './audit.ts';
 import { isKnownAuditOutcome, ToolAuditOutcome } from './audit.ts';
@@ -34,6 +36,7 @@ export function auditRecordToWire(record: ToolAuditRecord | ReadAuditRecord): Js
     display_name: record.displayName,
     mode: record.mode,
     mode_origin: record.modeOrigin,
+    ...given({ risk: record.risk }),
     requested_input: record.requestedInput,
     ...given({
       effective_input: record.effectiveInput,
@@ -68,6 +71,7 @@ export function auditRecordFromWire(value: unknown): ReadAuditRecord {
     displayName: fields.text('display_name'),
     mode: fields.word('mode', isToolMode, Object.keys(toolModeTreatments).filter(isToolMode)),
     modeOrigin: fields.word('mode_origin', isModeOrigin, modeOrigins),
+    ...given({ risk: fields.maybe('risk', (key) => fields.word(key, isToolRisk, toolRisks)) }),
     requestedInput: fields.json('requested_input'),
     effectiveInput: fields.get('effective_input'),
     inputDigest: fields.maybe('input_digest', text),
@@ -101,6 +105,7 @@ const recordKeys: readonly string[] = [
   'display_name',
   'mode',
   'mode_origin',
+  'risk',
   'requested_input',
   'effective_input',
   'input_digest',
@@ -120,6 +125,8 @@ const recordKeys: readonly string[] = [
 const modeOrigins: readonly ToolModeOrigin[] = ['declared', 'inferred', 'default'];
 const isModeOrigin = (value: unknown): value is ToolModeOrigin =>
   modeOrigins.some((origin) => origin === value);
+
+const isToolRisk = (value: unknown): value is ToolRisk => toolRisks.some((risk) => risk === value);
 
 const deciders: readonly DecidedBy['type'][] = ['gate', 'hook', 'rule', 'person'];
 const isDecider = (value: unknown): value is DecidedBy['type'] =>

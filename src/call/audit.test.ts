@@ -27,7 +27,7 @@ describe('an audit outcome', () => {
     expect(ToolAuditOutcome.result(outcome)).toEqual(carries ? result : undefined);
   });
 
-  test('of a write that failed before there was a result has no result', () => {
+  test('an audit outcome of a write that failed before there was a result has no result', () => {
     expect(
       ToolAuditOutcome.result({ kind: 'persistence_failed', error: 'disk full', boundary: 'intent' }),
     ).toBeUndefined();
@@ -42,7 +42,7 @@ describe('an audit outcome', () => {
     );
   });
 
-  test('of an unknown kind is kept completely', () => {
+  test('an audit outcome of an unknown kind is kept completely', () => {
     fc.assert(
       fc.property(anyJsonObject, (fields) => {
         const newer = { ...fields, kind: 'quarantined' };

@@ -4,14 +4,15 @@
  */
 import type { JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { ToolRisk } from '../tool/name-words.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { DecidedBy, Identity, Provenance } from './event.ts';
-import type { ToolResult } from './tool-result.ts';
+import type { ToolResult } from './outcome.ts';
 import { freezeJson } from '../base/json.ts';
 import { Fields, given } from './fields.ts';
 import type { PersistenceBoundary } from './persistence-boundary.ts';
 import { isPersistenceBoundary, persistenceBoundaries } from './persistence-boundary.ts';
-import { parseToolResult } from './tool-result.ts';
+import { parseToolResult } from './outcome.ts';
 
 /** What happened to a call at one point of its life. */
 export type ToolAuditOutcome =
@@ -45,7 +46,7 @@ export type AuditKind = ToolAuditOutcome['kind'];
 /** An outcome of a kind that this version does not know, unchanged. */
 export type UnknownAuditOutcome = { readonly kind: string; readonly [field: string]: JsonValue };
 
-/** What the person who decides was shown. A decision counts for this revision only. */
+/** The preview shown to the person who decides. A decision counts for this revision only. */
 export type ListenExecutionContext = {
   readonly operationId: string;
   readonly revision: number;
@@ -66,6 +67,8 @@ export type ToolAuditRecord = {
   readonly displayName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
+  /** The risk of the tool. Absent: none known. */
+  readonly risk?: ToolRisk | undefined;
   /** Null for a call that was not accepted: its arguments were not stored. */
   readonly requestedInput: JsonValue;
   readonly effectiveInput: JsonValue | undefined;

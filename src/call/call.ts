@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { ToolRisk } from '../tool/name-words.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type {
   ArgumentComparison,
@@ -18,6 +19,7 @@ import type {
   ToolUndone,
 } from './event.ts';
 import type { HiddenId } from './events/gate-event.ts';
+import type { ToolHeld } from './events/confirmation-event.ts';
 import type { Identity } from './identity.ts';
 import type { FallenVote, Vote } from './vote.ts';
 
@@ -38,6 +40,8 @@ export type CallFacts = {
   readonly displayName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
+  /** The risk of the tool, if its author or its name states one. */
+  readonly risk?: ToolRisk | undefined;
   readonly requestedInput: JsonValue;
   /** Paths that the redactor hid in the requested input. */
   readonly hidden: readonly string[];
@@ -55,7 +59,7 @@ export type CallFacts = {
   readonly acceptedInput: JsonObject | undefined;
   readonly artifacts: readonly ArtifactArgument[];
   readonly wasCoerced: boolean;
-  /** Did a person replace the requested arguments? */
+  /** True if a person replaced the requested arguments. */
   readonly wasEdited: boolean;
   readonly principal: Principal | undefined;
   readonly provenance: Provenance | undefined;
@@ -71,7 +75,7 @@ export type CallFacts = {
   readonly policyVersion: string | undefined;
   /** The last ruling of the gates. */
   readonly ruling: 'allow' | 'deny' | 'ask' | undefined;
-  /** What allowed or stopped the call, or asked for an approval, most recently. */
+  /** The last decider that allowed or stopped the call, or asked for an approval. */
   readonly decidedBy: DecidedBy | undefined;
   /** The call whose outcome answered this one, because both have the same key. */
   readonly copiedFrom: string | undefined;
@@ -88,6 +92,8 @@ export type CallFacts = {
   readonly spentMicros: number;
   /** The last preview of the tool. */
   readonly preview: ToolPreviewed | undefined;
+  /** Comparison with the last call on the same resource, for a safe write that ran without a question and a preview. */
+  readonly comparison: ArgumentComparison | undefined;
   /** The grant that approved the call instead of a person. */
   readonly grantId: string | undefined;
   readonly late: readonly ToolLate[];
@@ -139,7 +145,7 @@ type Unsettled = {
 /** A question to a person about a held call, and the answer. */
 export type Confirmation = Question & Answer;
 
-export type ApprovedConfirmation = Question & Extract<Answer, { status: 'approved' }>;
+type ApprovedConfirmation = Question & Extract<Answer, { status: 'approved' }>;
 
 export type Question = {
   readonly confirmationId: string;
@@ -153,9 +159,11 @@ export type Question = {
   readonly risk: readonly string[];
   readonly schemaDigest: string | undefined;
   readonly comparison: ArgumentComparison | undefined;
+  /** The call whose idempotency key an approval passes on. */
+  readonly supersedes: ToolHeld['supersedes'];
   /** Digest of the input that the gates judged. Differs from `inputDigest` after an edit that needs more approvals. */
   readonly judgedDigest: string;
-  /** What each person has said so far, and in the end. One act for each person. */
+  /** The votes, one for each person. */
   readonly votes: readonly Vote[];
   /** Votes that are void, because their rights ended before the quorum was complete. */
   readonly fallen: readonly FallenVote[];
@@ -219,3 +227,53 @@ export type Settled = Pick<ToolResponded, 'outcome' | 'content' | 'at' | 'costMi
 export const acceptedInputOf = (call: Call): JsonValue =>
   call.acceptedInput ??
   (call.inputForm === undefined ? (call.effectiveInput ?? call.requestedInput) : call.requestedInput);
+
+/** True for a running hand-off: a call that another process runs or will run. */
+export const isHandoff = ({ status, started }: Call): boolean =>
+  status === 'running' && started?.handoff === true;
+
+/** The worker that has claimed the current attempt, if any. */
+export const claimedBy = ({ handedTo, attempt }: Call): ToolReported | undefined =>
+  handedTo?.attempt === attempt ? handedTo : undefined;
+
+/** True if no worker has claimed the call, so it had no effect. */
+export const isUnclaimed = ({ started, handedTo }: Call): boolean =>
+  started?.handoff === true && handedTo === undefined;
+
+/** True if the lease has ended, by the ledger's clock. */
+export const leaseIsOver = (call: Call, now: number): boolean => {
+  const what = claimedBy(call)?.what;
+  return what?.type === 'claimed' && what.expiresAt !== undefined && now >= what.expiresAt;
+};
+
+/**
+ * The time at which a call without a report ends: its deadline or the end of a lease, whichever comes first. If the tool
+ * may run again, the end of a lease only frees the call for the next worker.
+ */
+export function dueAt(call: Call): number {
+  const { started } = call;
+  const deadlineMs = started?.deadlineMs ?? 0;
+  const what = claimedBy(call)?.what;
+  const leaseEnds = what?.type === 'claimed' ? what.expiresAt : undefined;
+  return started?.mayRerun === true ? deadlineMs : Math.min(deadlineMs, leaseEnds ?? deadlineMs);
+}
+
+/** Asks that a grant may answer. Anything not listed here needs a person. */
+export function isAnswerable({ by, code, stage }: Ask): boolean {
+  if (code !== undefined || stage !== undefined) return false;
+  switch (by.type) {
+    case 'hook':
+    case 'rule':
+      return true;
+    case 'gate':
+      return by.name === 'mode';
+    case 'person':
+      return false;
+  }
+}
+
+/** True if the effect is unknown, without a resolution and a late result. */
+export const isUnresolved = ({ settled, resolution, late }: Call): boolean =>
+  settled?.unsettledEffect === true &&
+  resolution === undefined &&
+  !late.some(({ result }) => result.type === 'returned');

@@ -1,5 +1,5 @@
 /**
- * As whom an approval counts, for rules that need several people.
+ * The identity that an approval counts for, in rules that need several people.
  *
  * 1. A link counts as its maker, unless its user was signed in: several links by one maker are one person.
  * 2. An approval on behalf of another person counts for both, and never in addition to either of them.
@@ -25,17 +25,17 @@ export const countedIdentities = ({ identity, behalf = [] }: DecidedBy): readonl
   ...behalf.map((each) => each.identity),
 ];
 
-/** Was the person, and everyone they acted for, verified? */
+/** True if the person, and everyone they acted for, was verified. */
 export const countsAsVerified = (by: DecidedBy): boolean => countedIdentities(by).every(isVerified);
 
-/** Could two acts be those of one person? Acts of unverified people always could. */
+/** True if two acts could be those of one person. Acts of unverified people always could. */
 export function isSameVoter(left: DecidedBy, right: DecidedBy): boolean {
   if (!countsAsVerified(left) || !countsAsVerified(right))
     return !countsAsVerified(left) && !countsAsVerified(right);
   return peopleIn(left).some((one) => peopleIn(right).some((other) => isOnePerson(one, other)));
 }
 
-/** Surely one person: by a verified identity, and not by a name that people choose. Unverified people are never told apart. */
+/** True if two acts are certainly those of one person: by a verified identity, and not by a name that people choose. */
 export function isSurelySameVoter(left: DecidedBy, right: DecidedBy): boolean {
   const [one, other] = [countedIdentity(left.identity), countedIdentity(right.identity)];
   if (!isVerified(one) || !isVerified(other)) return isVerified(one) === isVerified(other);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { checkAuditOrder } from './audit-order.ts';
 import { projectAudit } from './audit-projection.ts';
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command } from './decide.ts';
 import { decide } from './decide.ts';
 import type { CallEvent, DecidedBy } from './event.ts';
 import { evolve, foldCall } from './evolve.ts';

@@ -1,5 +1,5 @@
 /**
- * Delegations of approvals: "this person may approve in my place until then".
+ * Delegations of approvals: a person lets another one approve in their place until a time.
  *
  * 1. The state is the whole list. This file alone defines its permanent format.
  * 2. A delegation that this version cannot read completely permits nothing. It is kept unchanged.
@@ -25,7 +25,7 @@ export type Delegation = {
   readonly revoked: { readonly by: string; readonly at: number } | undefined;
 };
 
-/** How many ended delegations stay in the state. All of them stay in the events. */
+/** Number of ended delegations kept in the state. All of them stay in the events. */
 const mostEnded = 100;
 
 export const delegationsIn = (state: JsonObject): readonly Delegation[] =>
@@ -130,7 +130,7 @@ function parseDelegation(row: JsonValue): Delegation | undefined {
   return { delegationId, by, identity, to, until, reason, givenAt, revoked: parseRevocation(revoked) };
 }
 
-/** In any spelling, it is a revocation. */
+/** A revocation in an unknown form still counts as one. */
 function parseRevocation(row: JsonValue | undefined): Delegation['revoked'] {
   if (row === undefined) return undefined;
   const { by, at } = isJsonObject(row) ? row : {};

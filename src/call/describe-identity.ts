@@ -1,4 +1,4 @@
-/** Describes for people how a person was identified. */
+/** Describes people, and how they were identified, for people. */
 import type { DecidedBy } from './events/gate-event.ts';
 import type { Grant } from './grant.ts';
 import type { DirectIdentity, Identity } from './identity.ts';

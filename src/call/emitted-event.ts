@@ -44,8 +44,8 @@ const shape = /^([a-z0-9_]+)(?:\.[a-z0-9_]+)+$/;
 const longest = 100;
 
 /**
- * May a host not use this event type? A custom type consists of at least two words of `a-z`, `0-9` and `_`
- * with dots between them, at most 100 characters in all, and its first word is not reserved.
+ * True if a host may not use this event type. A custom type consists of at least two words of `a-z`, `0-9` and `_` with
+ * dots between them, at most 100 characters in all, and its first word is not reserved.
  */
 export function isReservedEventType(type: string): boolean {
   const first = type.length > longest ? undefined : shape.exec(type)?.[1];

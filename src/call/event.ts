@@ -1,8 +1,6 @@
 /**
- * Events are the source of truth: everything shown is computed from them. Their names never change. An event
- * never changes after it was appended, so ours are deeply frozen.
- *
- * This file collects them. Each is declared with related ones in `events`.
+ * All events. Everything shown is computed from them. Their names never change. An appended event never changes, so events
+ * are deeply frozen. Each is declared with related ones in `events`.
  */
 import type { PersistenceFailed, ToolResolved, ToolUndone } from './events/resolution-event.ts';
 import type {

@@ -19,120 +19,102 @@ import { withVote, withoutFallen } from './quorum.ts';
  *
  * `tool.requested` is always a call's first event; `decide` ensures that.
  */
-export const evolve = (call: Call | undefined, event: CallEvent): Call =>
-  toCall(call === undefined ? begin(event) : advance({ ...call }, event));
+export function evolve(call: Call | undefined, event: CallEvent): Call {
+  if (call === undefined) return begin(event);
+  // A takeover is not the cause of the next event: the last event before it is.
+  const lastEventId = event.type === 'tool.taken_over' ? call.lastEventId : event.id;
+  return { ...call, lastEventId, ...changesBy(event, call) } as Call; // every event leaves the fields of one status
+}
 
 /** Folds a call from its events. */
 export function foldCall(events: Iterable<CallEvent>, from?: Call): Call | undefined {
-  let draft: CallDraft | undefined = from && { ...from };
-  for (const event of events) draft = draft === undefined ? begin(event) : advance(draft, event);
-  return draft && toCall(draft);
+  let call = from;
+  for (const event of events) call = evolve(call, event);
+  return call;
 }
 
-/**
- * A call that its one owner changes in place: the fields of every status in one object. `advance` sets those
- * that a status does not have to undefined.
- */
-export type CallDraft = { -readonly [Key in keyof CallFacts]: CallFacts[Key] } & {
-  -readonly [Key in keyof CallState]: CallState[Key];
+/** The fields that an event changes. */
+type Changes = { readonly [Key in keyof CallFacts]?: CallFacts[Key] } & {
+  readonly [Key in keyof CallState]?: CallState[Key];
 };
 
-/** The draft as a read-only call. */
-export const toCall = (draft: CallDraft): Call => draft as Call; // every event leaves the fields of one status
+const nothing: Changes = {};
 
-/** Does what `evolve` does, in place: for an owner that has not shared the call. */
-export function advance(call: CallDraft, event: CallEvent): CallDraft {
-  // A takeover causes nothing: the next event is caused by the last one before it.
-  if (event.type !== 'tool.taken_over') call.lastEventId = event.id;
+function changesBy(event: CallEvent, call: Call): Changes {
   switch (event.type) {
     case 'tool.requested':
     case 'runtime.budget_exhausted':
     case 'persistence.failed':
-      break;
+      return nothing;
     case 'tool.decided':
-      rule(call, event);
-      break;
+      return rule(call, event);
     case 'tool.taken_over':
-      call.takeovers = event.takeover;
-      call.takenOverAt = event.at;
-      break;
+      return { takeovers: event.takeover, takenOverAt: event.at };
     case 'tool.held':
-      hold(call, event);
-      break;
+      return hold(event);
     case 'confirmation.decided':
-      answer(call, event);
-      break;
+      return answer(call, event);
     case 'confirmation.voted':
-      vote(call, event);
-      break;
+      return vote(call, event);
     case 'confirmation.reminded':
-      if (call.confirmation !== undefined)
-        call.confirmation = { ...call.confirmation, remindedAt: event.dueAt };
-      break;
+      return withQuestion(call, (asked) => ({ ...asked, remindedAt: event.dueAt }));
     case 'confirmation.expired':
-      expire(call, event);
-      break;
+      return expire(call, event);
     case 'confirmation.withdrawn':
-      if (call.confirmation !== undefined)
-        call.confirmation = {
-          ...questionOf(call.confirmation),
-          ...undecided,
-          status: 'withdrawn',
-          reason: event.reason,
-        };
-      break;
+      return withQuestion(call, (asked) => ({
+        ...questionOf(asked),
+        ...undecided,
+        status: 'withdrawn',
+        reason: event.reason,
+      }));
     case 'tool.previewed':
-      call.preview = event;
-      break;
+      return { preview: event };
     case 'tool.reported':
-      if (event.what.type === 'claimed') call.handedTo = event;
-      break;
+      return event.what.type === 'claimed' ? { handedTo: event } : nothing;
     case 'tool.undone':
-      call.undone = event;
-      break;
+      return { undone: event };
     case 'tool.started':
-      start(call, event);
-      break;
+      return start(call, event);
     case 'tool.responded':
-      respond(call, event);
-      break;
+      return respond(call, event);
     case 'retry.requested':
-      call.retry = event;
-      break;
+      return { retry: event };
     case 'tool.late':
-      call.late = [...call.late, event];
-      break;
+      return { late: [...call.late, event] };
     case 'tool.recalled':
-      if (event.how === 'cached' && call.settled === undefined) call.copiedFrom = event.fromCallId;
-      else call.recalls++;
-      break;
+      return event.how === 'cached' && call.settled === undefined
+        ? { copiedFrom: event.fromCallId }
+        : { recalls: call.recalls + 1 };
     case 'tool.resolved':
-      call.resolution = event;
-      break;
+      return { resolution: event };
     default:
       event satisfies never;
+      return nothing;
   }
-  return call;
 }
 
-/** Sets only what changes: see `OwnCall`. */
-function rule(call: CallDraft, event: ToolDecided): void {
-  if (event.effectiveInput !== undefined) call.effectiveInput = event.effectiveInput;
-  if (event.inputDigest !== undefined) ruleInput(call, event, event.inputDigest);
-  if (event.changes.length > 0) call.wasCoerced = true;
-  if (event.policyVersion !== undefined) call.policyVersion = event.policyVersion;
-  call.ruling = event.decision;
-  if (event.decidedBy !== undefined) call.decidedBy = event.decidedBy;
-  if (event.grantId !== undefined) call.grantId = event.grantId;
-}
+const withQuestion = (
+  { confirmation }: Call,
+  change: (asked: Confirmation) => Confirmation,
+): Pick<Changes, 'confirmation'> =>
+  confirmation === undefined ? {} : { confirmation: change(confirmation) };
 
-function ruleInput(call: CallDraft, event: ToolDecided, inputDigest: string): void {
-  call.inputDigest = inputDigest;
-  call.inputForm = event.inputForm;
-  if (event.artifacts.length > 0 || call.artifacts.length > 0) call.artifacts = event.artifacts;
-  if (event.acceptedInput !== undefined) call.acceptedInput = event.acceptedInput;
-  else if (event.changes.length > 0) call.acceptedInput = event.effectiveInput;
-}
+const rule = (call: Call, event: ToolDecided): Changes => ({
+  ...(event.effectiveInput !== undefined && { effectiveInput: event.effectiveInput }),
+  ...(event.inputDigest !== undefined && {
+    inputDigest: event.inputDigest,
+    inputForm: event.inputForm,
+    artifacts: event.artifacts.length > 0 ? event.artifacts : none,
+    acceptedInput:
+      event.acceptedInput ?? (event.changes.length > 0 ? event.effectiveInput : call.acceptedInput),
+  }),
+  ...(event.changes.length > 0 && { wasCoerced: true }),
+  ...(event.policyVersion !== undefined && { policyVersion: event.policyVersion }),
+  ruling: event.decision,
+  ...(event.decidedBy !== undefined && { decidedBy: event.decidedBy }),
+  ...(event.grantId !== undefined && { grantId: event.grantId }),
+  ...(event.comparison !== undefined && { comparison: event.comparison }),
+});
 
 const undecided = {
   decision: undefined,
@@ -142,10 +124,10 @@ const undecided = {
   decidedAt: undefined,
 } as const;
 
-function hold(call: CallDraft, event: ToolHeld): void {
-  call.status = 'held';
-  call.takeovers = 0;
-  call.confirmation = {
+const hold = (event: ToolHeld): Changes => ({
+  status: 'held',
+  takeovers: 0,
+  confirmation: {
     confirmationId: event.confirmationId,
     description: event.description,
     asks: event.asks,
@@ -156,6 +138,7 @@ function hold(call: CallDraft, event: ToolHeld): void {
     risk: event.risk,
     schemaDigest: event.schemaDigest,
     comparison: event.comparison,
+    supersedes: event.supersedes,
     askedAt: event.at,
     judgedDigest: event.inputDigest,
     votes: none,
@@ -163,43 +146,45 @@ function hold(call: CallDraft, event: ToolHeld): void {
     remindedAt: undefined,
     status: 'pending',
     ...undecided,
-  };
-}
+  },
+});
 
 /** The question without its answer. */
 const questionOf = (confirmation: Confirmation): Question => confirmation;
 
-function answer(call: CallDraft, event: ConfirmationDecided): void {
+function answer(call: Call, event: ConfirmationDecided): Changes {
   const { decision } = event;
-  call.takeovers = 0;
-  if (decision === 'approve' || decision === 'edit') call.status = 'approved';
+  const isApproved = decision === 'approve' || decision === 'edit';
   // A denial that was received in time overrides the expiry.
-  else if (call.status === 'approved') call.status = 'held';
-  call.decidedBy = event.by;
-  edit(call, event);
-  const asked = call.confirmation;
-  if (asked === undefined) return;
-  const counted = withoutFallen(asked, event.fallen);
-  const votes =
-    decision === 'respond' ? counted.votes : withVote(counted.votes, voteOf({ ...event, decision }));
-  call.confirmation = { ...questionOf(counted), ...answerOf(event), votes };
+  const status = isApproved ? 'approved' : call.status === 'approved' ? 'held' : call.status;
+  return {
+    takeovers: 0,
+    status,
+    decidedBy: event.by,
+    ...edit(event),
+    ...withQuestion(call, (asked) => {
+      const counted = withoutFallen(asked, event.fallen);
+      const votes =
+        decision === 'respond' ? counted.votes : withVote(counted.votes, voteOf({ ...event, decision }));
+      return { ...questionOf(counted), ...answerOf(event), votes };
+    }),
+  };
 }
 
 /** The question stays open. After an edit it is about the new input, and only the editor has approved that. */
-function vote(call: CallDraft, event: ConfirmationVoted): void {
-  call.takeovers = 0;
-  edit(call, event);
-  const asked = call.confirmation;
-  if (asked === undefined) return;
-  const counted = withoutFallen(asked, event.fallen);
-  const votes = withVote(counted.votes, voteOf(event));
-  call.confirmation = {
-    ...counted,
-    votes,
-    // A preview was made for the input before the edit.
-    ...(event.editedDigest !== undefined && { inputDigest: event.editedDigest, revision: undefined }),
-  };
-}
+const vote = (call: Call, event: ConfirmationVoted): Changes => ({
+  takeovers: 0,
+  ...edit(event),
+  ...withQuestion(call, (asked) => {
+    const counted = withoutFallen(asked, event.fallen);
+    return {
+      ...counted,
+      votes: withVote(counted.votes, voteOf(event)),
+      // A preview was made for the input before the edit.
+      ...(event.editedDigest !== undefined && { inputDigest: event.editedDigest, revision: undefined }),
+    };
+  }),
+});
 
 type Voting = Pick<ConfirmationVoted, 'decision' | 'by' | 'at' | 'reason' | 'session'>;
 
@@ -211,16 +196,18 @@ const voteOf = ({ decision, by, at, reason, session }: Voting): Vote => ({
   ...(session !== undefined && { session }),
 });
 
-function edit(call: CallDraft, event: ConfirmationDecided | ConfirmationVoted): void {
-  if (event.editedDigest === undefined) return;
-  call.effectiveInput = event.editedInput;
-  call.inputDigest = event.editedDigest;
-  call.hidden = event.editedHidden;
-  call.inputForm = event.editedForm;
-  call.acceptedInput = event.editedAccepted ?? event.editedInput;
-  call.artifacts = event.editedArtifacts;
-  call.wasEdited = true;
-}
+const edit = (event: ConfirmationDecided | ConfirmationVoted): Changes =>
+  event.editedDigest === undefined
+    ? nothing
+    : {
+        effectiveInput: event.editedInput,
+        inputDigest: event.editedDigest,
+        hidden: event.editedHidden,
+        inputForm: event.editedForm,
+        acceptedInput: event.editedAccepted ?? event.editedInput,
+        artifacts: event.editedArtifacts,
+        wasEdited: true,
+      };
 
 function answerOf({ decision, by, reason, response, at: decidedAt }: ConfirmationDecided): Answer {
   switch (decision) {
@@ -234,43 +221,41 @@ function answerOf({ decision, by, reason, response, at: decidedAt }: Confirmatio
   }
 }
 
-function expire(call: CallDraft, { effect, by, at: decidedAt }: ConfirmationExpired): void {
-  call.takeovers = 0;
+const expire = (call: Call, { effect, by, at: decidedAt }: ConfirmationExpired): Changes => ({
+  takeovers: 0,
   // An approval that was not used in time no longer allows a run.
-  call.status = effect === 'allow' ? 'approved' : 'held';
-  call.decidedBy = by ?? call.decidedBy;
-  const asked = call.confirmation;
-  if (asked === undefined) return;
-  const status = effect === 'allow' ? 'approved' : 'expired';
-  const decision = asked.decision === 'approve' || asked.decision === 'edit' ? asked.decision : undefined;
-  const { reason } = asked;
-  call.confirmation = { ...questionOf(asked), status, decision, by, reason, response: undefined, decidedAt };
-}
+  status: effect === 'allow' ? 'approved' : 'held',
+  decidedBy: by ?? call.decidedBy,
+  ...withQuestion(call, (asked) => {
+    const status = effect === 'allow' ? 'approved' : 'expired';
+    const decision = asked.decision === 'approve' || asked.decision === 'edit' ? asked.decision : undefined;
+    const { reason } = asked;
+    return { ...questionOf(asked), status, decision, by, reason, response: undefined, decidedAt };
+  }),
+});
 
-function start(call: CallDraft, event: ToolStarted): void {
-  call.status = 'running';
-  call.attempt = event.attempt;
-  call.attemptsWithoutEnd++;
-  // The process that took the call over started this attempt: one process, counted once.
-  if (call.takeovers > 0) call.takeovers--;
-  call.started = event;
-  if (call.failed !== undefined) call.failed = undefined;
-  if (call.retry !== undefined) call.retry = undefined;
-}
+const start = (call: Call, event: ToolStarted): Changes => ({
+  status: 'running',
+  attempt: event.attempt,
+  attemptsWithoutEnd: call.attemptsWithoutEnd + 1,
+  // The process that took the call over started this attempt, so it is counted once.
+  takeovers: Math.max(0, call.takeovers - 1),
+  started: event,
+  failed: undefined,
+  retry: undefined,
+});
 
-function respond(call: CallDraft, event: ToolResponded): void {
-  if (!event.final) {
-    call.failed = event;
-    call.attemptsWithoutEnd = 0;
-    call.takeovers = 0;
-    call.spentMicros += event.costMicros;
-    return;
-  }
-  call.status = 'settled';
-  call.settled = event;
-}
+const respond = (call: Call, event: ToolResponded): Changes =>
+  event.final
+    ? { status: 'settled', settled: event }
+    : {
+        failed: event,
+        attemptsWithoutEnd: 0,
+        takeovers: 0,
+        spentMicros: call.spentMicros + event.costMicros,
+      };
 
-export function begin(event: CallEvent): CallDraft {
+function begin(event: CallEvent): Call {
   if (event.type !== 'tool.requested')
     throw new TypeError(`A call begins with tool.requested, not with ${event.type}.`);
   return beginWith(event);
@@ -278,7 +263,7 @@ export function begin(event: CallEvent): CallDraft {
 
 const none: readonly never[] = Object.freeze([]);
 
-const beginWith = (event: ToolRequested): CallDraft => ({
+const beginWith = (event: ToolRequested): Call => ({
   sessionId: event.sessionId,
   turnId: event.turnId,
   callId: event.callId,
@@ -286,6 +271,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   displayName: event.displayName,
   mode: event.mode,
   modeOrigin: event.modeOrigin,
+  ...(event.risk !== undefined && { risk: event.risk }),
   requestedInput: event.requestedInput,
   hidden: event.hidden,
   requestDigest: event.requestDigest,
@@ -320,6 +306,7 @@ const beginWith = (event: ToolRequested): CallDraft => ({
   spentMicros: 0,
   confirmation: undefined,
   preview: undefined,
+  comparison: undefined,
   grantId: undefined,
   handedTo: undefined,
   undone: undefined,

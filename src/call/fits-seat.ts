@@ -1,4 +1,4 @@
-/** Does an act of a person count for a seat of an approval policy? Pure: everything it reads is on record. */
+/** Determines whether an act of a person counts for a seat of an approval policy. Pure: it reads only recorded data. */
 import type { ApprovalPolicy, Approvers, Seat } from './approval-policy.ts';
 import { approversAt, isRestricted } from './approval-policy.ts';
 import { countedIdentity } from './counted-identity.ts';
@@ -53,7 +53,7 @@ export function isMember(
 export const personNames = (identity: DirectIdentity): readonly string[] =>
   identity.kind === 'provider' ? subjectNames(identity) : namesOf(identity);
 
-/** A link that names another person than its maker says nothing about that person's groups. */
+/** True if a link names another person than its maker. Such a link does not prove that person's groups. */
 function isVouchedFor({ name, identity }: DecidedBy): boolean {
   if (identity?.kind !== 'link' || identity.holder.kind !== 'named') return true;
   const { maker } = identity;

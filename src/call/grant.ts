@@ -1,5 +1,5 @@
 /**
- * Grants of a session: "this tool, with such arguments, until then", given by a named person.
+ * Grants of a session: a named person permits calls of a tool with certain arguments until a time.
  *
  * 1. The state of a session's grants is the whole list. This file alone defines its permanent format.
  * 2. A grant that this version cannot read completely permits nothing, since an unknown field may be a
@@ -51,7 +51,7 @@ export type GrantRevocation = {
   readonly reason: string | undefined;
 };
 
-/** How many ended grants stay in the state. All of them stay in the events. */
+/** Number of ended grants kept in the state. All of them stay in the events. */
 const mostEnded = 100;
 
 /** The grants in a state, oldest first. Those that cannot be read completely are left out. */
@@ -80,7 +80,7 @@ export function withoutGrant(state: JsonObject, grantId: string, revocation: Gra
   return { ...state, grants: rows.with(index, { ...row, revoked }) };
 }
 
-/** Has the grant ended? */
+/** True if the grant has ended. */
 export const isPast = ({ until }: Pick<Grant, 'until'>, now: number): boolean =>
   until !== undefined && now >= until;
 
@@ -194,7 +194,7 @@ function parseApproval(value: JsonValue): GrantApproval | undefined {
 const isListOf = <Item>(value: unknown, isItem: (each: unknown) => each is Item): value is readonly Item[] =>
   Array.isArray(value) && value.every(isItem);
 
-/** This file wrote it: a person with their identity. */
+/** True for a person with their identity, as this file writes it. */
 const isGrantVote = (value: unknown): value is GrantVote =>
   isJsonObject(value) &&
   typeof value['at'] === 'number' &&
@@ -202,7 +202,7 @@ const isGrantVote = (value: unknown): value is GrantVote =>
   value['by']['type'] === 'person' &&
   typeof value['by']['name'] === 'string';
 
-/** In any spelling, it is a revocation. */
+/** A revocation in an unknown form still counts as one. */
 function parseRevocation(row: JsonValue): GrantRevocation {
   const { by, identity, at, reason } = isJsonObject(row) ? row : {};
   return {

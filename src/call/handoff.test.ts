@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command } from './decide.ts';
 import { decide } from './decide.ts';
 import { evolve } from './evolve.ts';
-import { dueAt, isUntaken, leaseIsOver } from './handoff.ts';
+import { dueAt, isUnclaimed, leaseIsOver } from './call.ts';
 
 const start = (mayRerun: boolean, handoff = true): Command => ({
   type: 'start',
@@ -120,7 +120,7 @@ describe('a hand-off', () => {
     expect(called(start(false), end).settled?.unsettledEffect).toBe(false);
     expect(called(start(false), report('claimed'), end).settled?.unsettledEffect).toBe(true);
     expect(called(start(false, false), end).settled?.unsettledEffect).toBe(true);
-    expect(isUntaken(called(start(true), report('claimed'), start(true)))).toBe(false);
+    expect(isUnclaimed(called(start(true), report('claimed'), start(true)))).toBe(false);
   });
 
   it('is due at the end of its lease or its deadline, whichever is first and applies', () => {

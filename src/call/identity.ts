@@ -1,6 +1,6 @@
 /**
- * How the runtime identified the person who acted. Stored with every act of a person: a decision, a
- * resolution, a grant, an undo, a report of a hand-off, a move of a workflow, an erasure.
+ * How the runtime identified the person who acted. Stored with every act of a person: a decision, a resolution, a grant,
+ * an undo, a report of a hand-off, a change of a workflow, an erasure.
  *
  * 1. The union is closed. An event without an identity was written before identities were stored: "not
  *    recorded".
@@ -79,7 +79,7 @@ const longestText = 1_000;
 const isText = (value: JsonValue | undefined): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= longestText && value.isWellFormed();
 
-/** Far more than any person has; a longer list is refused. */
+/** Maximum number of groups or roles. A longer list is refused. */
 const mostMemberships = 500;
 const isTextList = (value: JsonValue | undefined): value is readonly string[] =>
   Array.isArray(value) && value.length <= mostMemberships && value.every(isText);
@@ -91,7 +91,7 @@ function readMemberships({ groups, roles }: JsonObject): Memberships | undefined
   return { ...(groups !== undefined && { groups }), ...(roles !== undefined && { roles }) };
 }
 
-/** Has exactly these fields? Those of the second list are optional. */
+/** True if the object has exactly these fields. Those of the second list are optional. */
 function hasOnly(value: object, needed: readonly string[], more: readonly string[] = []): boolean {
   const keys = Object.keys(value);
   return (
@@ -152,7 +152,7 @@ function readProvider(value: JsonObject): ProviderIdentity | undefined {
   };
 }
 
-/** Was the person verified by more than their own word? For a link that names a person, its maker vouches. */
+/** True unless the name is self-asserted. For a link that names a person, its maker vouches. */
 export function isVerified(identity: Identity): boolean {
   switch (identity.kind) {
     case 'token':
@@ -167,8 +167,8 @@ export function isVerified(identity: Identity): boolean {
 }
 
 /**
- * Did the act come from outside this machine's own processes? Then duties are separate for anything that
- * reruns an effect.
+ * True if the act came from outside this machine's own processes. Duties are then separate for anything that reruns an
+ * effect.
  */
 export function isRemote(identity: Identity): boolean {
   switch (identity.kind) {

@@ -36,7 +36,7 @@ describe('the content for the model', () => {
     );
   });
 
-  test('of a success is its output and nothing else', () => {
+  test('the content for the model of a success is its output and nothing else', () => {
     fc.assert(
       fc.property(anyJson, (output) => {
         expect(outcomeToModelContent({ ...success, output })).toBe(JSON.stringify(output));
@@ -75,7 +75,7 @@ describe('the content for the model', () => {
     },
   );
 
-  test('of a large output says how to read it and how to pass it on', () => {
+  test('the content for the model of a large output says how to read it and how to pass it on', () => {
     const content = outcomeToModelContent({
       type: 'ToolArtifactReference',
       callId: 'c_42',

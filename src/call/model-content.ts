@@ -66,7 +66,7 @@ function denialContent({ reason, details }: ToolDenied): JsonObject {
     case 'ended':
       return { error: `Blocked: ${details || denialReasons[reason].sentence}`, blocked: true };
     default:
-      // A reason of a newer version, or from untyped code: the last row of the table covers it.
+      // A reason of a newer version, or from untyped code, gets the last row of the table.
       reason satisfies never;
       return { error: `Blocked: ${details || String(reason)}`, blocked: true };
   }
@@ -166,7 +166,7 @@ export const modelContentTable: readonly ModelContentRow[] = [
       ...call,
       code: 'confirmation.rejected',
       reason: 'write_denied',
-      details: 'Ada Lovelace said no: not on a Sunday.',
+      details: 'Denied by Ada Lovelace: not on a Sunday.',
     },
   },
   {

@@ -2,11 +2,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyOutcome, anyToolResult } from '../../test/arbitrary-outcome.ts';
 import { readJsonText } from '../base/json.ts';
-import { outcomeFromToolResult, outcomeToToolResult } from './outcome-to-tool-result.ts';
+import {
+  outcomeFromToolResult,
+  outcomeToToolResult,
+  isTerminalResult,
+  isToolMadeResult,
+  parseToolResult,
+  toolResult,
+} from './outcome.ts';
 import { outcomeToModelContent } from './model-content.ts';
 import type { ToolOutcome } from './outcome.ts';
 import { reasonCodes, reasonOf } from './reason.ts';
-import { isTerminalResult, isToolMadeResult, parseToolResult, toolResult } from './tool-result.ts';
 
 const call = { callId: 'c_42', toolName: 'refund', elapsedMs: 7, wasCoerced: false } as const;
 const succeeded = (output: Extract<ToolOutcome, { type: 'ToolExecutionResult' }>['output']): ToolOutcome => ({
@@ -16,7 +22,7 @@ const succeeded = (output: Extract<ToolOutcome, { type: 'ToolExecutionResult' }>
 });
 
 describe('the result derived from an outcome', () => {
-  test('of a success contains the output: an object unchanged, anything else under value', () => {
+  test('the result derived from an outcome of a success contains the output: an object unchanged, anything else under value', () => {
     expect(outcomeToToolResult(succeeded({ id: 1 }))).toEqual({
       success: true,
       needsFollowup: true,
@@ -39,7 +45,7 @@ describe('the result derived from an outcome', () => {
     });
   });
 
-  test('of a large output says where it is', () => {
+  test('the result derived from an outcome of a large output says where it is', () => {
     expect(
       outcomeToToolResult({
         type: 'ToolArtifactReference',
@@ -56,7 +62,7 @@ describe('the result derived from an outcome', () => {
     });
   });
 
-  test('of a failure has a text for people, one for debugging and a hint for machines', () => {
+  test('the result derived from an outcome of a failure has a text for people, one for debugging and a hint for machines', () => {
     expect(
       outcomeToToolResult({
         type: 'ToolFailure',
@@ -93,7 +99,7 @@ describe('the result derived from an outcome', () => {
     );
   });
 
-  test('of a denial gives its details, or the default sentence', () => {
+  test('the result derived from an outcome of a denial gives its details, or the default sentence', () => {
     const denied = {
       type: 'ToolDenied',
       callId: 'c',

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { readJsonText } from '../base/json.ts';
+import { readJsonText, ownValue } from '../base/json.ts';
 import { describe, expect, test } from 'vitest';
 import { anyJson, anyOutcome } from '../../test/arbitrary-outcome.ts';
 import { thrownBy } from '../../test/thrown-by.ts';
-import { ownValue } from '../tool/own-value.ts';
 import { modelContentTable } from './model-content.ts';
 import { outcomeFromWire, outcomeToWire } from './outcome-wire.ts';
 

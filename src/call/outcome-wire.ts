@@ -7,11 +7,9 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { Fields, given } from './fields.ts';
-import type { OutputFile, ToolFailure, ToolOutcome, ToolTimeout, UndoHandle } from './outcome.ts';
-import { denialReasons, isDenialReason, isOutcomeType, outcomeTypes } from './outcome.ts';
+import type { OutputFile, ToolFailure, ToolOutcome, ToolTimeout, UndoHandle, ToolResult } from './outcome.ts';
+import { denialReasons, isDenialReason, isOutcomeType, outcomeTypes, parseToolResult } from './outcome.ts';
 import { isReasonCode, reasonCodes } from './reason.ts';
-import type { ToolResult } from './tool-result.ts';
-import { parseToolResult } from './tool-result.ts';
 
 /** An outcome in its wire format. */
 export function outcomeToWire(outcome: ToolOutcome): JsonObject {

@@ -1,8 +1,7 @@
 import type { JsonValue } from '../base/json.ts';
 import type { Equal, Expect } from '../tool/type-test.test-d.ts';
 import type { ToolFailure, ToolOutcome, ToolTimeout } from './outcome.ts';
-import { outcomeIsError, type unwrap } from './outcome.ts';
-import { toolResult } from './tool-result.ts';
+import { outcomeIsError, type unwrap, toolResult } from './outcome.ts';
 
 declare const outcome: ToolOutcome;
 

@@ -4,11 +4,11 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { ReasonCode } from './reason.ts';
-import type { ToolResult } from './tool-result.ts';
 import { endSentence } from '../base/end-sentence.ts';
-import { freezeJson } from '../base/json.ts';
+import { freezeJson, formatPath, isJsonObject, toJson } from '../base/json.ts';
 import { reasonOf } from './reason.ts';
 import { toToolError } from './tool-error.ts';
+import { describeFound } from './describe-found.ts';
 
 /** Longer content, in UTF-16 units, is stored as an artifact. A tool may set its own limit. */
 export const TOOL_MESSAGE_MAX_CHARS = 12_000;
@@ -36,7 +36,7 @@ type Ended<Type extends string> = {
 export type ToolExecutionResult = Ended<'ToolExecutionResult'> & {
   readonly output: JsonValue;
   readonly elapsedMs: number;
-  /** Were the arguments coerced for the body? */
+  /** True if the arguments were coerced for the body. */
   readonly wasCoerced: boolean;
   readonly files?: readonly OutputFile[];
   /** Set only if the tool itself made one. It may then end the turn. */
@@ -50,7 +50,7 @@ export type UndoHandle = {
   readonly until?: number;
 };
 
-/** What a timeout or a failure says about a repeat. Older recorded outcomes lack these fields. */
+/** The fields of a timeout or a failure about a repeat. Older recorded outcomes lack them. */
 type Repeat = {
   /** The tool may have taken effect. `retryable` is false then: the twin guard stops an identical call. */
   readonly inDoubt?: true;
@@ -68,7 +68,7 @@ export type ToolTimeout = Ended<'ToolTimeout'> &
     readonly retryable: boolean;
     /** The body returned in time, but its result could not be checked before the deadline. It is stored as late. */
     readonly finished?: true;
-    /** What the body had recorded by then, and its attached files. */
+    /** The partial results and attached files of the body so far. */
     readonly payloadExtras?: JsonObject;
   };
 
@@ -115,7 +115,7 @@ export type OutputFile = {
   readonly name?: string;
 };
 
-/** When a call ends with which type. */
+/** The condition for each type of outcome. */
 export const outcomeTypes: { readonly [Type in ToolOutcome['type']]: { readonly when: string } } = freezeJson(
   {
     ToolExecutionResult: { when: 'The body ran, succeeded, and its output fits inline.' },
@@ -230,14 +230,14 @@ export const isDenialReason = (value: unknown): value is DenialReason =>
 export const outcomeIsError = (outcome: ToolOutcome): outcome is ToolTimeout | ToolFailure =>
   outcome.type === 'ToolTimeout' || outcome.type === 'ToolFailure';
 
-/** Does the outcome say that the call may be retried? */
+/** True if the outcome states that the call may be retried. */
 export const outcomeIsRetryable = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && outcome.retryable;
 
 /**
- * Should the tool be blocked for the rest of the turn? True after a failure or timeout that may not be
- * retried. Exceptions: reasons that do not concern the tool itself (see `blocksTool` in the reason table),
- * and a retry that only the unknown effect forbids.
+ * True if the tool should be blocked for the rest of the turn: after a failure or timeout that may not be retried.
+ * Exceptions: reasons that do not concern the tool itself (see `blocksTool` in the reason table), and a retry that only
+ * the unknown effect forbids.
  */
 export const outcomeBlocksTool = (outcome: ToolOutcome): boolean =>
   outcomeIsError(outcome) && !outcome.retryable && (outcome.blocksTool ?? reasonOf(outcome.code).blocksTool);
@@ -333,4 +333,232 @@ export function userMessageOf(outcome: ToolOutcome): string | undefined {
   const { success, message } = result as Partial<Record<string, JsonValue>>;
   if (typeof success !== 'boolean' || typeof message !== 'string' || message.trim() === '') return undefined;
   return message;
+}
+
+/**
+ * What a tool reports about itself and the turn. The type is open: unknown fields are kept.
+ *
+ * Only a result that the tool itself made may end a turn. It is marked with a symbol, which JSON cannot
+ * carry. A value from a model or a remote service that merely looks like a result never has the mark.
+ */
+
+export type ToolResult = {
+  /** True if the tool did what was requested. */
+  readonly success: boolean;
+  /** The turn ends with this result. */
+  readonly terminal?: boolean;
+  /** Requests another round of the model, even after a failure. */
+  readonly needsFollowup?: boolean;
+  /** A hint for machines about the next step. */
+  readonly nextAction?: string;
+  /** Text for the user. */
+  readonly message?: string;
+  /** Text for debugging. */
+  readonly error?: string;
+  readonly data?: JsonObject;
+  readonly [unknown: string]: JsonValue | undefined;
+};
+
+const brand: unique symbol = Symbol.for('quittance.tool-result');
+
+const knownFields: { readonly [field: string]: 'boolean' | 'string' | 'object' } = {
+  success: 'boolean',
+  terminal: 'boolean',
+  needsFollowup: 'boolean',
+  nextAction: 'string',
+  message: 'string',
+  error: 'string',
+  data: 'object',
+};
+
+/**
+ * Creates the result that a body returns to control the turn. It is a copy: later changes of `fields` have no
+ * effect. Call it last: a spread of the result is a plain object without the mark.
+ */
+export function toolResult(fields: ToolResult): ToolResult {
+  const result = parseToolResult(fields);
+  Object.defineProperty(result, brand, { value: true });
+  return result;
+}
+
+/**
+ * True for a result of `toolResult`, including one from another copy of this package. Never true for parsed
+ * JSON.
+ */
+export function isToolMadeResult(value: unknown): value is ToolResult {
+  return ownOf(value, brand) === true && typeof ownOf(value, 'success') === 'boolean';
+}
+
+/** Copies a value as a result, without the mark. Refuses known fields of a wrong type; keeps unknown ones. */
+export function parseToolResult(value: unknown): ToolResult {
+  const copy = toJson(value);
+  if (!copy.ok)
+    throw new TypeError(`A tool result must be JSON; at ${formatPath(copy.path)}: ${copy.problem}.`);
+  if (!isJsonObject(copy.value))
+    throw new TypeError(
+      `A tool result must be an object with a boolean "success", found ${describeFound(value)}.`,
+    );
+  if (!isToolResult(copy.value)) throw new TypeError(describeWrongField(copy.value));
+  return copy.value;
+}
+
+/**
+ * The completion rule: a result is terminal if it says so, or if it failed and requests no follow-up. Strict
+ * about types, own properties only, false for anything else. Never throws.
+ */
+export function isTerminalResult(result: unknown): boolean {
+  return (
+    ownOf(result, 'terminal') === true ||
+    (ownOf(result, 'success') === false && ownOf(result, 'needsFollowup') !== true)
+  );
+}
+
+const isToolResult = (value: JsonObject): value is JsonObject & ToolResult =>
+  Object.hasOwn(value, 'success') && Object.entries(value).every(([field, held]) => fits(field, held));
+
+function fits(field: string, held: JsonValue): boolean {
+  if (!Object.hasOwn(knownFields, field)) return true;
+  const expected = knownFields[field];
+  return expected === 'object' ? isJsonObject(held) : typeof held === expected;
+}
+
+function describeWrongField(value: JsonObject): string {
+  const [field, held] = Object.entries(value).find(([name, inside]) => !fits(name, inside)) ?? [
+    'success',
+    undefined,
+  ];
+  return `"${field}" of a tool result must be ${knownFields[field] === 'object' ? 'an object' : `a ${knownFields[field]}`}, found ${describeFound(held)}.`;
+}
+
+/** An own property of any value, or undefined. Also undefined if reading it throws. */
+function ownOf(value: unknown, key: PropertyKey): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  try {
+    // The key was just found on the object itself.
+    return Object.hasOwn(value, key) ? (value as { readonly [key: PropertyKey]: unknown })[key] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The outcome as a ToolResult: the tool's own, or a derived one. A derived result does not end the turn, so
+ * that the model can continue. Exceptions are an exhausted budget and an ended turn.
+ */
+export function outcomeToToolResult(outcome: ToolOutcome): ToolResult {
+  switch (outcome.type) {
+    case 'ToolExecutionResult':
+      return outcome.toolResult ?? outputToToolResult(outcome.output);
+    case 'ToolArtifactReference': {
+      const { artifactId, summary, sizeBytes, toolResult } = outcome;
+      return (
+        toolResult ?? {
+          success: true,
+          needsFollowup: true,
+          nextAction: 'read_artifact',
+          data: { artifactId, summary, sizeBytes },
+        }
+      );
+    }
+    case 'ToolTimeout':
+      return unsuccessful(outcome.code, withWarning(timeoutMessage(outcome), outcome), outcome);
+    case 'ToolFailure':
+      return (
+        outcome.toolResult ??
+        asPlain(outcome.payloadExtras?.['output'], false) ??
+        unsuccessful(outcome.code, withWarning(outcome.error, outcome), outcome)
+      );
+    case 'ToolDenied':
+      return unsuccessful(outcome.code, outcome.details || denialReasons[outcome.reason].sentence, {
+        retryable: false,
+      });
+  }
+}
+
+/**
+ * An output that has the shape of a ToolResult and agrees with the outcome is used without another wrapper.
+ * It ends no turn: only a result from `toolResult()` does.
+ */
+function asPlain(output: JsonValue | undefined, success: boolean): ToolResult | undefined {
+  if (!isJsonObject(output) || output['success'] !== success) return undefined;
+  try {
+    const { terminal: _, ...result } = parseToolResult(output);
+    return { ...result, needsFollowup: true };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The output of a body as a derived result of a success. */
+export const outputToToolResult = (output: JsonValue): ToolResult =>
+  asPlain(output, true) ?? { success: true, needsFollowup: true, data: toData(output) };
+
+const toData = (output: JsonValue): JsonObject => (isJsonObject(output) ? output : { value: output });
+
+function unsuccessful(
+  code: ReasonCode,
+  error: string,
+  { retryable, inDoubt }: Pick<ToolFailure, 'retryable' | 'inDoubt'>,
+): ToolResult {
+  const { title, nextAction, terminal, blocksTool } = reasonOf(code);
+  const next =
+    inDoubt === true
+      ? 'await_person'
+      : nextAction !== 'retry' || retryable
+        ? nextAction
+        : blocksTool
+          ? 'use_another_tool'
+          : undefined;
+  return {
+    success: false,
+    ...(terminal ? { terminal } : { needsFollowup: true }),
+    ...(next !== undefined && { nextAction: next }),
+    message: `${title}.`,
+    error,
+  };
+}
+
+/** The identifying fields of the call. */
+export type ResultCall = {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly elapsedMs: number;
+  readonly wasCoerced: boolean;
+};
+
+/**
+ * The outcome of a call whose tool made a result. For a success, the whole result is the output, with unknown
+ * fields. A failure is one that the tool reported. Pass the stored form: the result is shown and stored
+ * unchanged.
+ */
+export function outcomeFromToolResult(
+  result: ToolResult,
+  call: ResultCall,
+): ToolExecutionResult | ToolFailure {
+  const toolResult = parseToolResult(result);
+  const { callId, toolName, elapsedMs, wasCoerced } = call;
+  if (toolResult.success)
+    // Parsing left out undefined fields, so the result is a JSON object.
+    return {
+      type: 'ToolExecutionResult',
+      callId,
+      toolName,
+      output: toolResult as JsonObject,
+      elapsedMs,
+      wasCoerced,
+      toolResult,
+    };
+  return {
+    type: 'ToolFailure',
+    callId,
+    toolName,
+    code: 'tool.reported_error',
+    error:
+      [toolResult.error, toolResult.message]
+        .filter((text) => text !== undefined && text.trim() !== '')
+        .join(' ') || `Tool "${toolName}" reported a failure and did not say why.`,
+    retryable: reasonOf('tool.reported_error').retryable,
+    elapsedMs,
+    toolResult,
+  };
 }

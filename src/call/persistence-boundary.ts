@@ -10,7 +10,7 @@ export type PersistenceBoundary =
   | 'report'
   | 'settle';
 
-/** Where a write may fail, and what that means for the call. */
+/** The writes that may fail, and the consequence of each for the call. */
 export const persistenceBoundaries: { readonly [Boundary in PersistenceBoundary]: string } = freezeJson({
   request: 'The request itself: the call is not accepted and nothing runs. Its id may be used again.',
   intent: 'The intent: the body does not run.',

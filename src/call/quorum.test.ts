@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { countedIdentity } from './counted-identity.ts';
 import type { ApprovalPolicy } from './approval-policy.ts';
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command } from './decide.ts';
 import { decide } from './decide.ts';
 import type { Ask, CallEvent, DecidedBy } from './event.ts';
 import { evolve } from './evolve.ts';
@@ -99,7 +99,11 @@ describe('[bound-approval] the rules of a call', () => {
 
   it.each<[string, readonly Command[], RegExp]>([
     ['a decision without the quorum', [act('answer', finance('ada'))], /does not complete/],
-    ['a vote that completes it', [act('vote', finance('ada')), act('vote', finance('eve'))], /is a decision/],
+    [
+      'a vote that completes it',
+      [act('vote', finance('ada')), act('vote', finance('eve'))],
+      /must be a decision/,
+    ],
     ['a person twice', [act('vote', finance('ada')), act('answer', finance('ada'))], /counts once/],
     ['a person outside the group', [act('vote', person('mal', 'sales'))], /not among them/],
     ['an unverified name', [act('vote', { type: 'person', name: 'ada' })], /not verified/],

@@ -13,11 +13,11 @@ import type { Ask } from './events/confirmation-event.ts';
 import type { DecidedBy } from './events/gate-event.ts';
 import type { FallenVote, Vote } from './vote.ts';
 
-/** What a question still needs. */
+/** Approvals that a question still needs. */
 export type MissingSeat = {
   /** The rule or gate that needs it. */
   readonly ruleId: string;
-  /** Who could fill it, in words. */
+  /** The people who could fill it, in words. */
   readonly who: string;
   readonly missing: number;
   readonly quorum: number;
@@ -36,7 +36,7 @@ export const withVote = (votes: readonly Vote[], vote: Vote): readonly Vote[] =>
   vote,
 ];
 
-/** The question without the votes that fell, which it lists from now on. */
+/** The question with its void votes listed separately. */
 export function withoutFallen<
   Asked extends { readonly votes: readonly Vote[]; readonly fallen: readonly FallenVote[] },
 >(asked: Asked, fallen: readonly FallenVote[] = []): Asked {
@@ -45,11 +45,11 @@ export function withoutFallen<
   return { ...asked, votes, fallen: [...asked.fallen, ...fallen] };
 }
 
-/** Is this the vote that fell? */
+/** True if this is the void vote. */
 export const isFallen = (vote: Vote, { by, decision, at }: FallenVote): boolean =>
   vote.at === at && vote.decision === decision && vote.by.name === by.name;
 
-/** Only the same person takes a denial back: a similar name, or a delegate, is not enough. */
+/** True if a vote replaces an earlier one. Only the same person can withdraw a denial: a similar name, or a delegate, is not enough. */
 const replaces = (vote: Vote, earlier: Vote): boolean =>
   isApproval(vote) && !isApproval(earlier)
     ? isSurelySameVoter(earlier.by, vote.by)
@@ -76,7 +76,7 @@ export function missingOf({ asks, askedAt }: Counted, votes: readonly Vote[]): r
 export const describeMissing = (missing: readonly MissingSeat[]): string =>
   missing.length === 0 ? 'nothing' : missing.map((each) => `${each.missing} of ${each.who}`).join('; ');
 
-/** Is the quorum of every ask complete? */
+/** True if the quorum of every ask is complete. */
 export const isQuorumComplete = (counted: Counted, votes: readonly Vote[]): boolean =>
   missingOf(counted, votes).length === 0;
 
@@ -91,11 +91,11 @@ export function hasEnoughDenials({ asks }: Counted, votes: readonly Vote[]): boo
   return Math.max(verified, Math.min(denials.length, 1)) >= denialsNeeded(asks);
 }
 
-/** Does any ask say who must approve? */
+/** True if any ask has an approval policy. */
 export const hasPolicy = (asks: readonly Ask[]): boolean =>
   asks.some(({ approval }) => approval !== undefined);
 
-/** The acts of one person each. Acts that could be of one person are joined, also through a third. */
+/** The votes grouped by person. Votes that could be of one person are joined, also through a third. */
 function groupVoters(votes: readonly Vote[]): readonly (readonly Vote[])[] {
   let groups: (readonly Vote[])[] = [];
   for (const vote of votes) {
@@ -111,7 +111,7 @@ function missingSeats(
   voters: readonly (readonly Vote[])[],
   askedAt: number,
 ): readonly MissingSeat[] {
-  // A newer version may have written a restriction that this one does not know.
+  // A newer version may have written an unknown restriction.
   if (!isApprovalPolicy(policy))
     return [{ ruleId, who: 'an approver of a newer version', missing: 1, quorum: 1 }];
   const filled = policy.shared === true ? fillShared : fillApart;

@@ -1,6 +1,6 @@
 /**
- * Why a call did not succeed: one stable word per cause, with its consequences. The types, the retry
- * defaults, the blocking of tools, the derived tool results and `docs/reason-codes.md` all use this table.
+ * Reason codes: one stable word for each cause of a call that did not succeed, with its consequences. The types, the retry
+ * defaults, the blocking of tools, the derived tool results and `docs/reason-codes.md` use this table.
  */
 import { freezeJson } from '../base/json.ts';
 import { callReasons, type CallReasonCode } from './reasons/call-reasons.ts';

@@ -1,7 +1,7 @@
 /** The complete table of what may happen to a call in each state: `refuse` must allow exactly this. */
 import { describe, expect, it } from 'vitest';
 import type { Call } from './call.ts';
-import type { Command } from './command.ts';
+import type { Command } from './decide.ts';
 import { decide } from './decide.ts';
 import type { CallEvent, DecidedBy } from './event.ts';
 import { evolve } from './evolve.ts';
@@ -384,13 +384,16 @@ const legal: Readonly<Record<keyof typeof states, readonly string[]>> = {
 };
 
 describe('allowed commands for a call', () => {
-  it.each(Object.keys(states) as (keyof typeof states)[])('that is %s', (state) => {
-    const { call, events } = play(states[state]);
-    const allowed = Object.entries(commands)
-      .filter(([, command]) => decide(call, command, subjectAt(events.length)).ok)
-      .map(([name]) => name);
-    expect(allowed.toSorted()).toEqual(legal[state].toSorted());
-  });
+  it.each(Object.keys(states) as (keyof typeof states)[])(
+    'allowed commands for a call that is %s',
+    (state) => {
+      const { call, events } = play(states[state]);
+      const allowed = Object.entries(commands)
+        .filter(([, command]) => decide(call, command, subjectAt(events.length)).ok)
+        .map(([name]) => name);
+      expect(allowed.toSorted()).toEqual(legal[state].toSorted());
+    },
+  );
 
   it('is refused with a reason', () => {
     const refusal = (state: keyof typeof states, name: string): string | undefined => {

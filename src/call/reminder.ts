@@ -17,7 +17,7 @@ export function nextDue(
     if (remindedAt !== undefined && dueAt <= remindedAt) return;
     if (expiresAt !== undefined && dueAt >= expiresAt) return;
     if (next === undefined || dueAt < next.dueAt) next = { kind, dueAt };
-    // Several rules may set one time. It is recorded once, as what concerns more people.
+    // Several rules may set the same time. It is recorded once, as an escalation if one of them is.
     else if (dueAt === next.dueAt && kind === 'escalation') next = { kind, dueAt };
   };
   for (const time of times) consider(time, 'reminder');

@@ -50,7 +50,7 @@ describe('an identity', () => {
     expect(isSameIdentity({ kind: 'self_asserted' }, { kind: 'self_asserted' })).toBe(false);
   });
 
-  it('of a provider has its name, its other names, its subject and its issuer with the subject', () => {
+  it('an identity of a provider has its name, its other names, its subject and its issuer with the subject', () => {
     const provider = { kind: 'provider', issuer: 'https://id', subject: 's', method: 'oidc' } as const;
     expect(namesOf(provider)).toEqual(['s', 'https://id#s']);
     expect(namesOf({ ...provider, name: 'Ada', aliases: ['ada@example.com', 'alovelace'] })).toEqual([
@@ -62,13 +62,13 @@ describe('an identity', () => {
     ]);
   });
 
-  it('of a token has its name and its owner', () => {
+  it('an identity of a token has its name and its owner', () => {
     const token = { kind: 'token', id: 't', name: 'laptop', via: 'bearer' } as const;
     expect(namesOf(token)).toEqual(['laptop']);
     expect(namesOf({ ...token, person: 'ada' })).toEqual(['laptop', 'ada']);
   });
 
-  it('of a user of the system is one person by the id, and by the name only without an id', () => {
+  it('an identity of a user of the system is one person by the id, and by the name only without an id', () => {
     const user = { kind: 'os_user', user: 'ada' } as const;
     expect(isSameIdentity({ ...user, uid: 1 }, { kind: 'os_user', user: 'eve', uid: 1 })).toBe(true);
     expect(isSameIdentity({ ...user, uid: 1 }, { ...user, uid: 2 })).toBe(false);
@@ -76,7 +76,7 @@ describe('an identity', () => {
     expect(isSameIdentity(user, { kind: 'os_user', user: 'eve' })).toBe(false);
   });
 
-  it('of a link has the direct identities of its maker and of its signed-in user', () => {
+  it('an identity of a link has the direct identities of its maker and of its signed-in user', () => {
     const [ada, eve] = ['ada', 'eve'].map((user) => ({ kind: 'os_user', user }) as const);
     if (ada === undefined || eve === undefined) throw new Error('two users');
     const maker = { kind: 'person', name: 'Ada', identity: ada } as const;
@@ -92,7 +92,7 @@ describe('an identity', () => {
     ]);
   });
 
-  it('of a link includes its maker and its user', () => {
+  it('an identity of a link includes its maker and its user', () => {
     expect(
       namesOf({
         kind: 'link',

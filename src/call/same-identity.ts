@@ -1,6 +1,6 @@
 /**
- * Do two names, or two identities, belong to one person? Used to keep the requester of a call from approving
- * it.
+ * Determines whether two names, or two identities, belong to one person. Used to keep the requester of a call from
+ * approving it.
  *
  * 1. A wrong "yes" refuses an approval that another person can give. A wrong "no" lets a person approve their
  *    own call. So names are compared loosely: case, accents, strokes through letters, ligatures, spaces,
@@ -59,7 +59,7 @@ export function isSameName(left: string | undefined, right: string | undefined):
   return key === '' ? left.trim() === right.trim() : key === nameKey(right);
 }
 
-/** Can the name be compared with others? A blank or a dash stands for no one. */
+/** True if the name can be compared with others. A blank or a dash names no person. */
 export const isComparable = (name: string): boolean => nameKey(name) !== '';
 
 /** The same name except for case and Unicode compatibility forms. Strict enough to look a person up. */
@@ -107,7 +107,7 @@ export function directOf(identity: Identity): readonly DirectIdentity[] {
   ];
 }
 
-/** The same verified person, whatever their names are? */
+/** True for the same verified person, independent of the names. */
 export function isSameIdentity(left: DirectIdentity, right: DirectIdentity): boolean {
   if (left.kind === 'token' && right.kind === 'token') return left.id === right.id;
   if (left.kind === 'provider' && right.kind === 'provider')

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideToolMode, toolModeTreatments } from '../tool/mode.ts';
 import { parseToolCall } from './tool-call.ts';
-import { isTerminalResult, parseToolResult } from './tool-result.ts';
+import { isTerminalResult, parseToolResult } from './outcome.ts';
 
 const call = { id: 'c_42', name: 'create_event', arguments: { title: 'Lunch' } };
 const without = (key: string): object =>

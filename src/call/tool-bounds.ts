@@ -1,8 +1,6 @@
-/** The buckets of durations, for the metrics of OpenTelemetry and of the server. */
-
 /**
- * The ledger counts durations in bins that grow by a tenth. These bins begin where a bucket of durations ends: near 1,
- * 2, 5, 10, 25 milliseconds and so on, up to five minutes.
+ * The buckets of durations, for the metrics of OpenTelemetry and of the server. The ledger counts durations in bins that
+ * grow by a tenth. These bins begin where a bucket ends: near 1, 2, 5, 10, 25 milliseconds and so on, up to five minutes.
  */
 export const boundingBins: readonly number[] = [
   1, 8, 17, 25, 34, 41, 49, 58, 65, 72, 82, 89, 97, 107, 116, 124, 133,

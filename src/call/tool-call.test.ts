@@ -211,7 +211,7 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('that are missing are invalid', () => {
+  test('the arguments of a call that are missing are invalid', () => {
     expect(parseToolCall({ id: 'c', name: 'n' }).input).toEqual({
       ok: false,
       problem: 'arguments must be a JSON object, found nothing',
@@ -219,7 +219,7 @@ describe('the arguments of a call', () => {
     });
   });
 
-  test('with an integer that does not survive parsing are invalid', () => {
+  test('the arguments of a call with an integer that does not survive parsing are invalid', () => {
     const text = '{"account":{"id":9007199254740993}}';
     expect(problemWith(text)).toContain('at $.account.id');
     expect(problemWith(text)).toContain('9007199254740993 does not survive as a number');
@@ -241,7 +241,7 @@ describe('the arguments of a call', () => {
       },
       'at $.secret: reading it threw',
     ],
-  ])('that contain %s are invalid', (_, input, problem) => {
+  ])('the arguments of a call that contain %s are invalid', (_, input, problem) => {
     expect(problemWith(input)).toContain(`arguments hold something JSON cannot carry ${problem}`);
     expect(parseToolCall({ id: 'c', name: 'n', arguments: input }).input).toMatchObject({
       ok: false,

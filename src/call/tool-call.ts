@@ -1,14 +1,20 @@
 /**
- * The envelope of a model's call. It is closed: unknown keys are refused and never ignored, so that no two
- * versions read the same call differently. Each property is read once, so that the checked value is the used
- * one.
+ * The envelope of a model's call. It is closed: unknown keys are refused, so that all versions read a call in the same way.
+ * Each property is read once, so that the checked value is the used one.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
-import { isDotSegment } from '../base/dot-segment.ts';
-import { copyJson, JsonCopying } from '../base/json-copy.ts';
-import { formatPath, isJsonObject, parseJson, readingOf, toJson } from '../base/json.ts';
+import { isDotSegment } from '../base/ids.ts';
+import {
+  copyJson,
+  JsonCopying,
+  formatPath,
+  isJsonObject,
+  parseJson,
+  readingOf,
+  toJson,
+} from '../base/json.ts';
 import { quote } from '../base/nearest.ts';
 import { describeFound } from './describe-found.ts';
 
@@ -27,7 +33,7 @@ export type ParsedToolCall = {
   readonly input: ParsedArguments;
 };
 
-/** Arguments, or why they are invalid. */
+/** Arguments, or the reason why they are invalid. */
 export type ParsedArguments =
   | { readonly ok: true; readonly arguments: JsonObject }
   /**

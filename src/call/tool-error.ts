@@ -7,7 +7,7 @@ import { isReasonCode, reasonOf } from './reason.ts';
 const brand: unique symbol = Symbol.for('quittance.tool-error');
 
 export type ToolErrorOptions = {
-  /** May the same call be retried? Default: as the reason table says. */
+  /** True if the same call may be retried. Default: see the reason table. */
   readonly retryable?: boolean;
   /**
    * `none`: the tool knows that nothing has happened, for example because it refused the arguments before it did
@@ -48,7 +48,7 @@ export class ToolError extends Error {
     this.name = 'ToolError';
     this.reason = reason;
     this.problem = problem;
-    // A body in plain JavaScript may give any word. Throwing here would hide the original error.
+    // A body in plain JavaScript may give any code. Throwing here would hide the original error.
     this.retryable = retryable ?? reasonOf(isReasonCode(reason) ? reason : 'tool.execution_error').retryable;
     this.markedRetryable = retryable === true;
     this.effect = effect === 'none' ? effect : undefined;
@@ -84,7 +84,7 @@ export function isToolError(value: unknown): value is ToolError {
 }
 
 /**
- * May a body claim this code? Yes for tool.timeout, tool.network_error, tool.execution_error,
+ * True if a body may claim this code. Allowed: tool.timeout, tool.network_error, tool.execution_error,
  * tool.reported_error, tool.invalid_input, tool.invalid_output, tool.fixture_missing (the body of a recorded
  * tool) and tool.indeterminate ("it may have happened, I cannot tell"). The runtime records any other code as
  * tool.execution_error.

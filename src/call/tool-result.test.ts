@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyToolResult } from '../../test/arbitrary-outcome.ts';
-import { isTerminalResult, isToolMadeResult, parseToolResult, toolResult } from './tool-result.ts';
+import { isTerminalResult, isToolMadeResult, parseToolResult, toolResult } from './outcome.ts';
 
 describe('isTerminalResult', () => {
   const states = [true, false, undefined] as const;
@@ -63,7 +63,7 @@ describe('isTerminalResult', () => {
 });
 
 describe('a tool result', () => {
-  test('from the tool is recognized', () => {
+  test('a tool result from the tool is recognized', () => {
     const made = toolResult({ success: true, terminal: true, message: 'Done.' });
     expect(isToolMadeResult(made)).toBe(true);
     expect(made).toEqual({ success: true, terminal: true, message: 'Done.' });

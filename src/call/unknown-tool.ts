@@ -1,2 +1,2 @@
-/** The label in metrics of every name that no tool has: a model may ask for any name. */
+/** The label in metrics for all unknown tool names: a model may request any name. */
 export const unknownTool = '(unknown)';

@@ -1,4 +1,4 @@
-/** Says whether a person's act counts for an open question, and whether it ends the question. */
+/** Determines whether a person's act counts for an open question, and whether it ends the question. */
 import type { Question } from './call.ts';
 import { describeApprovers, isApprovalPolicy } from './approval-policy.ts';
 import { fitsSeat } from './fits-seat.ts';
@@ -11,7 +11,7 @@ import { hasEnoughDenials, hasPolicy, isQuorumComplete, isExcluded, withVote } f
 type Act = { readonly decision: ConfirmationDecision; readonly by: DecidedBy };
 type Asked = Pick<Question, 'asks' | 'askedAt' | 'votes'>;
 
-/** Why the person may not take part in this question. Undefined: they may. */
+/** The reason why the person may not take part in this question. Undefined if they may. */
 export function whyNotApprover(asked: Asked, { decision, by }: Act, at: number): string | undefined {
   if (!hasPolicy(asked.asks)) return undefined;
   const policies = asked.asks.flatMap(({ approval }) => approval ?? []).filter(isApprovalPolicy);
@@ -33,7 +33,7 @@ export function whyNotApprover(asked: Asked, { decision, by }: Act, at: number):
     : `${earlier.by.name} has ${done} already, and all unverified names count once`;
 }
 
-/** The same act of the same person, which a second one would only repeat. */
+/** The earlier act of the same person that this one would repeat. */
 export function earlierVote({ votes }: Pick<Asked, 'votes'>, { decision, by }: Act): Vote | undefined {
   if (decision !== 'approve' && decision !== 'deny') return undefined;
   const isApproval = decision !== 'deny';
@@ -47,7 +47,7 @@ function whyExcluded({ asker, owner }: DecidedBy): string {
   return 'the record does not say who requested the call or owns the session, so it may be them. Open turns with a principal';
 }
 
-/** Does this act end the question? */
+/** True if this act ends the question. */
 export function completes(
   asked: Asked,
   act: { readonly decision: Vote['decision']; readonly by: DecidedBy; readonly reason: string | undefined },

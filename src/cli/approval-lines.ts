@@ -2,7 +2,7 @@
 import { describeDecider } from '../call/describe-identity.ts';
 import { describeMissing, hasPolicy } from '../call/quorum.ts';
 import type { FallenVote } from '../call/vote.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
 import { decisionWords } from './call-timeline.ts';
 import type { PageLayout } from './page-layout.ts';
 import { labelled } from './page-layout.ts';

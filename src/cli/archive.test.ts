@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/deadlines.ts';
 import { sharePostgres } from '../../test/postgres/shared-postgres.ts';
 import { confirming, runProgramHere } from '../../test/run-program.ts';
 

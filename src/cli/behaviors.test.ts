@@ -7,16 +7,17 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import type { Ran } from '../../test/run-cli.ts';
 import { runInProcess } from '../../test/run-in-process.ts';
 import { tokenFileOptions } from '../../test/make-token.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { SampleCall } from '../testing/sample-call.ts';
+import { listCursors, takeCursor, releaseCursor } from '../ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-behaviors-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let count = 0;
 let path: string;
-let ledger: Ledger;
+let ledger: OpenLedger;
 beforeEach(async () => {
   path = join(folder, `${count++}.db`);
   ledger = await openLedger(path);
@@ -28,17 +29,17 @@ const run = (...args: string[]): Promise<Ran> =>
   runInProcess(['behaviors', ...args, ...(args[0] === 'drop' ? tokenFileOptions(path) : [])], {
     ledger: path,
   });
-const names = async (): Promise<string[]> => (await ledger.cursors.list()).map(({ name }) => name);
+const names = async (): Promise<string[]> => (await listCursors(ledger)).map(({ name }) => name);
 
 /** One behavior that this process reads for, one whose process has ended, and one without a reader. */
 async function makeThree(): Promise<void> {
-  for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).whole());
+  for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).whole());
   const other = await openLedger(path);
-  await other.cursors.take({ name: 'mail_digest', holder: 'rdr_2', startAfter: 3 });
+  await takeCursor(other, { name: 'mail_digest', holder: 'rdr_2', startAfter: 3 });
   await other.close();
-  await ledger.cursors.take({ name: 'flag_orders', holder: 'rdr_1', startAfter: 4 });
-  await ledger.cursors.take({ name: 'old\u001b[31m', holder: 'rdr_1', startAfter: 0 });
-  await ledger.cursors.release('old\u001b[31m', 'rdr_1');
+  await takeCursor(ledger, { name: 'flag_orders', holder: 'rdr_1', startAfter: 4 });
+  await takeCursor(ledger, { name: 'old\u001b[31m', holder: 'rdr_1', startAfter: 0 });
+  await releaseCursor(ledger, 'old\u001b[31m', 'rdr_1');
 }
 
 test('lists behaviors with their progress and whether a process reads for them', async () => {
@@ -54,7 +55,7 @@ test('lists behaviors with their progress and whether a process reads for them',
   ]);
   const lines = (await run('list', '--json')).out.trim().split('\n');
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', ownerId: ledger.owners.ownerId },
+    { name: 'flag_orders', position: 4, behind: 0, status: 'reading', ownerId: ledger.ownerId },
     { name: 'mail_digest', behind: 1, status: 'gone', holder: 'rdr_2' },
     { name: 'old\u001b[31m', position: 0, behind: 4, status: 'free' },
   ]);

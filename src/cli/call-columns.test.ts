@@ -47,7 +47,7 @@ const calls: readonly CallSummary[] = [
     toolName: 'delete_everything_there_is',
     outcome: 'ToolDenied',
     code: 'confirmation.rejected',
-    message: 'Ada said no: not on a Sunday.',
+    message: 'Denied by Ada: not on a Sunday.',
     mode: 'destructive',
     args: { to: 'shop\u001b[2J', token: '[secret]' },
   }),
@@ -90,7 +90,7 @@ test('a table of calls in 80, 100 and 140 columns', () => {
     "
     AGE     CALL            TOOL            STATUS            TOOK  WHY             SESSION    MODE         ARGUMENTS       MESSAGE
     now     toolu_01A09q9…  refund          running                                 退款-7     external     order: A-1001…
-    3 min   call_7\\u001b[…  delete_everyt…  denied           12 ms  confirmation.…  ticket-42  destructive  to: "shop\\u00…  Ada said no: not on…
+    3 min   call_7\\u001b[…  delete_everyt…  denied           12 ms  confirmation.…  ticket-42  destructive  to: "shop\\u00…  Denied by Ada: not …
     25 h    toolu_01A09q9…  refund          timed out ?  5 min 0 s  tool.timeout    ticket-42  external                     Tool "refund" did n…
     "
   `);

@@ -4,22 +4,36 @@ import { describeDecider, describeIdentity, describePerson } from '../call/descr
 import { projectAudit } from '../call/audit-projection.ts';
 import { ToolAuditOutcome } from '../call/audit.ts';
 import type { Call } from '../call/call.ts';
-import type { CallEvent, CallNotAccepted } from '../call/event.ts';
+import type {
+  CallEvent,
+  CallNotAccepted,
+  ConfirmationDecided,
+  ConfirmationVoted,
+  ToolHeld,
+} from '../call/event.ts';
 import { reasonOf } from '../call/reason.ts';
 import type { CallSummary } from '../ledger/call-query.ts';
-import { withRefusals } from '../ledger/read-refusals.ts';
+import { withRefusals } from '../ledger/reads.ts';
 import { shellWord } from './find-call.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { colorOf, standing } from './outcome-query.ts';
-import { confirmationLines } from './confirmation-lines.ts';
 import type { PageLayout } from './page-layout.ts';
 import { comparisonSection } from './comparison-section.ts';
 import { previewLines } from './preview-lines.ts';
 import { block, indent, json, labelled, paragraph, question, section } from './page-layout.ts';
 import { terminalId, safeSentence, terminalText } from './terminal-text.ts';
-import { fit, trim } from './text-width.ts';
+import { comparisonOf } from '../view/view-tool-call.ts';
+import { fit, trim, textWidth } from './text-width.ts';
 import { age, duration, localTimeText } from './time-text.ts';
-import { timelineLines } from './timeline-lines.ts';
+import type { JsonValue } from '../base/json.ts';
+import type { Vote } from '../call/vote.ts';
+import { describeMissing, hasPolicy, missingOf, withVote, withoutFallen } from '../call/quorum.ts';
+import { fallenLines } from './approval-lines.ts';
+import { decisionWords, callTimeline } from './call-timeline.ts';
+import { differenceLines } from './difference-lines.ts';
+import { inputDifference } from './input-difference.ts';
+import { askLines } from './question-page.ts';
+import type { CallSpan } from './call-timeline.ts';
 
 export type CallPageFacts = {
   readonly summary: CallSummary;
@@ -39,9 +53,7 @@ export function callPage(facts: CallPageFacts, page: PageLayout): string[] {
     ...section('Rules', rules(events, inside), page),
     ...section('Input', input(facts, inside), page),
     ...section('Preview', preview(call, inside), page),
-    ...(call.status === 'held' && call.preview === undefined
-      ? comparisonSection(call.confirmation?.comparison, page, facts.now)
-      : []),
+    ...comparison(facts, page),
     ...section('Confirmation', confirmationLines(events, inside), page),
     ...section('Hand-off', handoff(events, inside), page),
     ...section('Sent to the model', modelContent(call, inside), page),
@@ -66,6 +78,7 @@ function head({ summary, call, now }: CallPageFacts, page: PageLayout): string[]
         : `${terminalId(call.toolName)} (${terminalId(call.displayName)})`,
     ],
     ['mode', `${call.mode}, ${call.modeOrigin}`],
+    ['risk', call.risk],
     [
       'asked',
       `${localTimeText(call.requestedAt)}, ${age(call.requestedAt, now)} ago`.replace('now ago', 'just now'),
@@ -141,6 +154,14 @@ function describeEffective({ inputForm, attempt }: Call): string {
   return inputForm === undefined
     ? 'effective: before defaults and transforms of the schema'
     : `effective: ${got}`;
+}
+
+function comparison({ call, now }: CallPageFacts, page: PageLayout): string[] {
+  const unasked = comparisonOf(call);
+  if (unasked !== undefined) return comparisonSection(unasked, page, now);
+  return call.status === 'held' && call.preview === undefined
+    ? comparisonSection(call.confirmation?.comparison ?? 'none', page, now)
+    : [];
 }
 
 function preview({ preview: shown }: Call, page: PageLayout): string[] {
@@ -256,4 +277,168 @@ function resolution({ call, summary }: CallPageFacts, page: PageLayout): string[
 function traceIdIn(stored: string | undefined): string | undefined {
   const traceparent = readTraceparent(stored);
   return traceparent && traceIdsOf(traceparent).traceId;
+}
+
+/** Every confirmation of a call and its decision. */
+
+function confirmationLines(events: readonly CallEvent[], page: PageLayout): string[] {
+  const lines: string[] = [];
+  let input: JsonValue = null;
+  let open: ToolHeld | undefined;
+  let votes: readonly Vote[] = [];
+  for (const event of events)
+    switch (event.type) {
+      case 'tool.requested':
+        input = event.requestedInput;
+        break;
+      case 'tool.decided':
+        input = event.effectiveInput ?? input;
+        break;
+      case 'tool.held':
+        if (lines.length > 0) lines.push('');
+        open = event;
+        votes = [];
+        lines.push(...held(event, page));
+        break;
+      case 'confirmation.decided':
+        open = undefined;
+        lines.push(...decidedLines(event, input, page), ...voidLines(event, page));
+        input = event.editedInput ?? input;
+        break;
+      case 'confirmation.voted':
+        lines.push(...votedLines(event, input, page), ...voidLines(event, page));
+        votes = withVote(withoutFallen({ votes, fallen: [] }, event.fallen).votes, event);
+        input = event.editedInput ?? input;
+        break;
+      case 'confirmation.reminded':
+        lines.push(
+          ...labelled(
+            event.kind === 'reminder' ? 'reminded' : 'escalated',
+            `${localTimeText(event.dueAt)}; missing ${event.missing.join('; ')}`,
+            page,
+          ),
+        );
+        break;
+      case 'confirmation.expired': {
+        open = undefined;
+        const effect = event.effect === 'allow' ? 'so the call was allowed' : 'so the call did not run';
+        lines.push(...labelled('answer', `none, expired, ${effect}`, page));
+        break;
+      }
+      case 'confirmation.withdrawn':
+        open = undefined;
+        lines.push(...labelled('answer', `none: withdrawn, ${event.reason}`, page));
+        break;
+      case 'tool.recalled':
+      case 'tool.previewed':
+      case 'tool.started':
+      case 'tool.responded':
+      case 'tool.late':
+      case 'retry.requested':
+      case 'tool.taken_over':
+      case 'tool.reported':
+      case 'tool.resolved':
+      case 'tool.undone':
+      case 'persistence.failed':
+      case 'runtime.budget_exhausted':
+        break;
+      default:
+        event satisfies never;
+    }
+  if (open !== undefined)
+    lines.push(
+      ...(hasPolicy(open.asks)
+        ? labelled('missing', describeMissing(missingOf({ asks: open.asks, askedAt: open.at }, votes)), page)
+        : []),
+      page.paint('yellow', 'Awaiting approval:'),
+      `quittance approve ${shellWord(terminalText(open.confirmationId))} --by NAME`,
+    );
+  return lines;
+}
+
+/** The earlier votes that this act found void. */
+const voidLines = ({ fallen = [] }: ConfirmationDecided | ConfirmationVoted, page: PageLayout): string[] =>
+  fallen.flatMap((each) => fallenLines(each, page));
+
+/** The decision that ended a question. */
+function decidedLines(event: ConfirmationDecided, input: JsonValue, page: PageLayout): string[] {
+  const by = describeDecider(event.by);
+  const why = event.reason === undefined ? '' : `: ${event.reason}`;
+  const optional = (label: string, text: string | undefined): string[] =>
+    text === undefined ? [] : labelled(label, text, page);
+  return [
+    ...labelled('answer', `${decisionWords[event.decision]} by ${by}${why}`, page),
+    ...labelled('at', localTimeText(event.at), page),
+    ...(event.receivedAt === undefined
+      ? []
+      : labelled('received', `${localTimeText(event.receivedAt)}, before it expired`, page)),
+    ...optional('told', event.response),
+    ...(event.editedInput === undefined
+      ? []
+      : differenceLines(inputDifference(input, event.editedInput), page)),
+    ...optional('approved', event.editedDigest),
+  ];
+}
+
+/** One person's act on a question that needs more people. */
+function votedLines(event: ConfirmationVoted, input: JsonValue, page: PageLayout): string[] {
+  const why = event.reason === undefined ? '' : `: ${event.reason}`;
+  return [
+    ...labelled('partial', `${decisionWords[event.decision]} by ${describeDecider(event.by)}${why}`, page),
+    ...labelled('at', localTimeText(event.at), page),
+    ...(event.editedInput === undefined
+      ? []
+      : differenceLines(inputDifference(input, event.editedInput), page)),
+    ...(event.editedDigest === undefined ? [] : labelled('approved', event.editedDigest, page)),
+  ];
+}
+
+const held = (event: ToolHeld, page: PageLayout): string[] => [
+  ...question(event.description, page),
+  ...event.asks.flatMap((ask) => askLines(ask, page)),
+  ...(event.risk.length === 0 ? [] : labelled('risk', event.risk.join(', '), page)),
+  ...(event.expiresAt === undefined
+    ? []
+    : labelled(
+        'expires',
+        `${localTimeText(event.expiresAt)}, ${event.timeoutEffect === 'allow' ? 'then it is allowed' : 'then it is denied'}`,
+        page,
+      )),
+  ...labelled('for input', event.inputDigest, page),
+  ...(event.revision === undefined ? [] : labelled('for revision', String(event.revision), page)),
+  ...labelled('question', event.confirmationId, page),
+];
+
+/** Bars to scale: the start and the duration of each stage. */
+function timelineLines(events: readonly CallEvent[], page: PageLayout): string[] {
+  const spans = callTimeline(events);
+  const end = Math.max(0.1, ...spans.map(({ from, ms }) => from + (ms ?? 0)));
+  const nameWidth = Math.max(0, ...spans.map(({ name, nested }) => textWidth(name) + (nested ? 2 : 0)));
+  const barWidth = Math.max(10, Math.min(32, Math.floor((page.textWidth - nameWidth) / 3)));
+  const noteWidth = page.textWidth - nameWidth - 2 - 9 - 2 - barWidth - 2;
+  return spans.map((span) => {
+    const note = trim(terminalText(span.note), noteWidth);
+    const took =
+      span.ms === undefined
+        ? '…'
+        : span.ms === 0 && span.nested
+          ? ''
+          : span.ms === 0
+            ? `+${duration(span.from)}`
+            : duration(span.ms);
+    return [
+      fit(`${span.nested ? '  ' : ''}${terminalText(span.name)}`, nameWidth),
+      fit(took, 9, 'right'),
+      page.paint('cyan', bar(span, end, barWidth)),
+      page.paint('dim', note),
+    ].join('  ');
+  });
+}
+
+function bar({ from, ms, nested }: CallSpan, end: number, width: number): string {
+  if (nested && ms === 0) return ' '.repeat(width);
+  const start = Math.min(width - 1, Math.floor((from / end) * width));
+  const length = ms === undefined ? width - start : Math.max(1, Math.round((ms / end) * width));
+  const mark = ms === 0 ? '◆' : (ms === undefined ? '░' : '█').repeat(Math.min(length, width - start));
+  return fit(' '.repeat(start) + mark, width);
 }

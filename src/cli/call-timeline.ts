@@ -1,7 +1,7 @@
 /** The life of a call as time spans: each stage and its duration. */
 import { describeDecider } from '../call/describe-identity.ts';
 import type { CallEvent, ConfirmationDecision } from '../call/event.ts';
-import { gateNames, gatesAfterApproval } from '../runtime/gates/gates.ts';
+import { gateNames, gatesAfterApproval } from '../runtime/gates.ts';
 import { outcomeLabel } from '../view/outcome-words.ts';
 
 export type CallSpan = {

@@ -12,7 +12,7 @@ import { confirming, runProgramHere } from '../../test/run-program.ts';
 import { optionHelp } from './command.ts';
 import { commands } from './commands.ts';
 import { commandHelp } from './program-help.ts';
-import { readVersion } from './version.ts';
+import { readVersion } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const ledger = join(folder, 'ledger.db');
@@ -266,7 +266,7 @@ describe.concurrent('help', () => {
     expect(word.out).toBe(flag.out);
   });
 
-  test('of a command with commands below it explains both', async ({ expect }) => {
+  test('help of a command with commands below it explains both', async ({ expect }) => {
     const [flag, word, group] = await Promise.all([
       on('mcp', '--help'),
       on('help', 'mcp'),

@@ -2,7 +2,7 @@
 import type { DirectIdentity, OsUserIdentity } from '../call/event.ts';
 import type { Actor } from '../http/actor.ts';
 import type { Role } from '../http/api/role.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { ProgressBar } from './progress.ts';
 import type { Environment, KeyInput, ScreenOutput, Terminal } from './terminal.ts';
@@ -125,7 +125,7 @@ export interface Context {
   readonly withLedger: <Result>(
     given: Given,
     /** `meant`: the arguments, with displayed ids of sessions and tools replaced by the exact ids. */
-    work: (ledger: Ledger, meant: Given) => Promise<Result>,
+    work: (ledger: OpenLedger, meant: Given) => Promise<Result>,
     access?: 'look' | 'write',
   ) => Promise<Result>;
   /** Asks the person at the terminal; undefined without a terminal. Only a yes approves. */

@@ -20,6 +20,7 @@ import { contractsCheckCommand } from './commands/contracts-check.ts';
 import { contractsDiffCommand } from './commands/contracts-diff.ts';
 import { contractsExplainCommand } from './commands/contracts-explain.ts';
 import { contractsSchemaCommand } from './commands/contracts-schema.ts';
+import { contractsUpgradeCommand } from './commands/contracts-upgrade.ts';
 import { contractsTestCommand } from './commands/contracts-test.ts';
 import { diffCommand } from './commands/diff.ts';
 import { forkCommand } from './commands/fork.ts';
@@ -97,6 +98,7 @@ export const topics: readonly Topic[] = [
       contractsDiffCommand,
       contractsExplainCommand,
       contractsSchemaCommand,
+      contractsUpgradeCommand,
       backtestCommand,
       cassetteExportCommand,
       cassetteShowCommand,

@@ -7,16 +7,16 @@ import { age } from './time-text.ts';
 
 /** What the approver sees when the tool has no preview: a comparison with an earlier call. */
 export function comparisonSection(
-  comparison: ArgumentComparison | undefined,
+  comparison: ArgumentComparison | 'none',
   page: PageLayout,
   now: number,
 ): string[] {
   const inside = { ...page, textWidth: page.textWidth - indent.length };
-  if (comparison === undefined)
+  if (comparison === 'none')
     return section(
       'No preview',
       paragraph(
-        'The tool has no preview, and there is no earlier call on the same resource to compare with.',
+        'The tool has no preview, and there is no comparison with an earlier call on the same resource.',
         inside,
       ),
       page,

@@ -1,6 +1,6 @@
 /** Confirmations, as rows of a table and as JSON. */
 import type { JsonObject } from '../base/json.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
 import type { RiskLevel } from '../view/risk-level.ts';
 import { riskLevel } from '../view/risk-level.ts';
 import { describeMissing, hasPolicy } from '../call/quorum.ts';
@@ -18,6 +18,12 @@ const worstFirst: readonly string[] = [
   'may have happened already',
   'hidden because the same value has a secret name elsewhere',
   'unknown kind of tool',
+  'reaches production',
+  'involves money',
+  'involves credentials or rights',
+  'runs or changes code',
+  'publishes',
+  'shares with others',
   'touches this machine',
   'reaches outside',
   'cannot be repeated safely',

@@ -1,5 +1,5 @@
 /** The contracts commands, as typed. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const json = (output: string): Record<string, unknown>[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-const good = `apiVersion: edictum/v1
+const good = `apiVersion: quittance/v1
 kind: Ruleset
 metadata: {name: good}
 defaults: {mode: enforce}
@@ -193,7 +193,7 @@ describe('test', () => {
   test('supports principals, environments, counters and errors', async () => {
     file(
       'facts.yaml',
-      `apiVersion: edictum/v1
+      `apiVersion: quittance/v1
 kind: Ruleset
 metadata: {name: facts}
 defaults: {mode: enforce}
@@ -346,6 +346,11 @@ describe('explain', () => {
     expect(missing.err).toContain('try: quittance calls');
   });
 
+  test('says that a list needs any or every', async () => {
+    const { out } = await on(['explain', 'good.yaml', '--tool', 'Bash', '--args', '{"command":["rm"]}']);
+    expect(out).toContain('found ["rm"], a list: use any or every');
+  });
+
   test('shows the redacted output', async () => {
     const args = ['--tool', 'x', '--result', '{"k":"AKIA12345"}'];
     const { out } = await on(['explain', 'good.yaml', ...args]);
@@ -362,6 +367,36 @@ test('schema prints the published schema', async () => {
   expect(JSON.parse(out)).toEqual(published);
 });
 
+describe('upgrade', () => {
+  const older = (text: string): string => text.replace('quittance/v1', "'edictum/v1' # as upstream\r");
+
+  test('changes the version and no other byte', async () => {
+    file('older.yaml', older(good));
+    expect(await on(['upgrade', 'older.yaml', 'good.yaml'])).toMatchObject({
+      code: 0,
+      out: 'older.yaml: now says quittance/v1.\ngood.yaml: already says quittance/v1.\n',
+    });
+    const written = readFileSync(join(folder, 'older.yaml'), 'utf8');
+    expect(written).toBe(older(good).replace('edictum/v1', 'quittance/v1'));
+  });
+
+  test('prints what quittance/v1 refuses, and leaves such a document as it is', async () => {
+    const trap = older(good.replace('args.cents:', 'args.items.*.cents:'));
+    file('trap.yaml', trap);
+    const aliased = 'metadata: &v edictum/v1\napiVersion: *v\nkind: Ruleset\n';
+    file('aliased.yaml', aliased);
+    file('older.yaml', older(good));
+    const ran = await on(['upgrade', 'trap.yaml', 'aliased.yaml', 'older.yaml']);
+    expect(ran.code).toBe(1);
+    expect(ran.out).toMatch(/trap\.yaml:\d+:\d+/);
+    expect(ran.out).toMatch(
+      /trap\.yaml: not rewritten\.[^]*aliased\.yaml: not rewritten\.[^]*older\.yaml: now/,
+    );
+    expect(readFileSync(join(folder, 'trap.yaml'), 'utf8')).toBe(trap);
+    expect(readFileSync(join(folder, 'aliased.yaml'), 'utf8')).toBe(aliased);
+  });
+});
+
 describe('help and completion', () => {
   test('support names of two words', async () => {
     const flag = await on(['check', '--help']);
@@ -369,7 +404,7 @@ describe('help and completion', () => {
     const group = await on(['--help']);
     expect(flag).toMatchObject({ code: 0, err: '' });
     expect(word.out).toBe(flag.out);
-    for (const name of ['check', 'test', 'diff', 'explain', 'schema'])
+    for (const name of ['check', 'test', 'diff', 'explain', 'schema', 'upgrade'])
       expect(group.out).toMatch(new RegExp(`^ {2}contracts ${name}\\b`, 'm'));
   });
 

@@ -8,13 +8,11 @@
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { toCallSummary } from '../ledger/summarize-call.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import type { PersonDecision } from '../runtime/hold/keep-decision.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
+import { toCallSummary } from '../ledger/listed-call.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
+import type { PersonDecision } from '../runtime/keep-decision.ts';
 import { createPeopleRuntime } from './people-runtime.ts';
-import type { Awaited } from './await-outcome.ts';
-import { awaitOutcome } from './await-outcome.ts';
 import { callToJson } from './call-columns.ts';
 import type { CliCommand, Context, Given, Options } from './command.ts';
 import { jsonOption } from './command.ts';
@@ -32,6 +30,8 @@ import type { Deciding } from './deciding.ts';
 import { confirmSeen } from './deciding.ts';
 import { serverOf, serverOption } from './server/server-client.ts';
 import { UsageError } from './usage-error.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
+import { statusOfOwner, whenCallChanged } from '../ledger/reads.ts';
 
 export const decisionOptions: Options = {
   by: {
@@ -112,7 +112,7 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
         ...(bound && { inputDigest: view.inputDigest }),
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),
       });
-      const isAlive = (await ledger.owners.statusOf(question.stored.ownerId)) !== 'gone';
+      const isAlive = (await statusOfOwner(ledger, question.stored.ownerId)) !== 'gone';
       const ends =
         decided.status !== 'pending' && (decision.decision === 'deny' || decision.decision === 'respond');
       // If the holder has ended, this process settles a call that will not run, so it must wait for that.
@@ -138,7 +138,7 @@ const refusals = [
 ] as const;
 
 async function decide(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { confirmationId, callId, sessionId }: ConfirmationView,
   decision: PersonDecision,
 ): Promise<ConfirmationView> {
@@ -212,3 +212,38 @@ const settledToJson = (call: Call): object => ({
   ...callToJson(toCallSummary(call)),
   content: call.settled?.content,
 });
+
+/** Waits for the outcome of a call after a decision. */
+
+type Awaited =
+  /** The call has an outcome. */
+  | { readonly status: 'settled'; readonly call: Call }
+  /** The call waits for another confirmation than the decided one. */
+  | { readonly status: 'asks'; readonly call: Call; readonly confirmationId: string }
+  | { readonly status: 'open'; readonly call: Call | undefined };
+
+async function awaitOutcome(
+  ledger: OpenLedger,
+  { sessionId, callId, confirmationId }: Readonly<Record<'sessionId' | 'callId' | 'confirmationId', string>>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<Awaited> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ms);
+  const either = AbortSignal.any([signal, over.signal]);
+  try {
+    for (;;) {
+      const stored = await ledger.readCall(sessionId, callId);
+      const call = stored && foldStored(stored);
+      if (stored === undefined || call === undefined) return { status: 'open', call: undefined };
+      if (call.settled !== undefined) return { status: 'settled', call };
+      const asked = call.confirmation;
+      if (asked?.status === 'pending' && asked.confirmationId !== confirmationId)
+        return { status: 'asks', call, confirmationId: asked.confirmationId };
+      if (either.aborted) return { status: 'open', call };
+      await whenCallChanged(ledger, sessionId, callId, stored.version, either);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,6 +1,6 @@
 import { describeDecider } from '../call/describe-identity.ts';
 import { describeMissing } from '../call/quorum.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
 import { shortDigest } from './short-digest.ts';
 import { terminalId, terminalText } from './terminal-text.ts';
 

@@ -1,6 +1,6 @@
 /** What a person decides, and the check that they saw it. */
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import type { ForSession, PersonDecision } from '../runtime/hold/keep-decision.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
+import type { ForSession, PersonDecision } from '../runtime/keep-decision.ts';
 import type { Context, Given, Proof } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { shellWord } from './find-call.ts';

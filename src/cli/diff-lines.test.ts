@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { SessionDiff } from '../replay/diff-sessions.ts';
-import { diffLines } from './diff-lines.ts';
+import { diffLines } from './commands/diff.ts';
 import { createTerminal } from './terminal.ts';
 
 test('names outcomes and fields in the words of the console', () => {

@@ -34,7 +34,7 @@ const expected: Readonly<Record<Effect['kind'], string>> = {
     tokens | tokens list | sign-ins | sign-ins list | tui | mcp review --json | mcp uninstall --config ${config} --yes
   `,
   makes: `
-    init | run refund | fork s1 | handoff report | export | archive --before 90d --out ${folder}/new.jsonl | rebuild
+    init | contracts upgrade x.yaml | run refund | fork s1 | handoff report | export | archive --before 90d --out ${folder}/new.jsonl | rebuild
     copy a b | backup ${folder}/new | restore a ${folder}/b.db | migrate | notifications send x y | login | logout
     cassette export s1 | cassette seal x | mcp --config ${config} | mcp wrap --url https://example.com/mcp
     mcp install --config ${config} | mcp login x

@@ -1,13 +1,14 @@
 /** Finds a call by its id or by a unique beginning of it. */
 import type { CallSummary } from '../ledger/call-query.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { exitCodes } from './exit-code.ts';
 import { fromSafeText, isShownAs, terminalId } from './terminal-text.ts';
 import { age } from './time-text.ts';
 import { UsageError } from './usage-error.ts';
+import { findCalls } from '../ledger/reads.ts';
 
 export async function findCall(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   sessionId: string | undefined,
   command: string,
@@ -44,11 +45,11 @@ export async function findCall(
 }
 
 async function search(
-  ledger: Ledger,
+  ledger: OpenLedger,
   wanted: string,
   sessionId: string | undefined,
 ): Promise<readonly CallSummary[]> {
-  const { rows } = await ledger.queries.findCalls({ idStart: wanted, sessionId, limit: 1_000 });
+  const { rows } = await findCalls(ledger, { idStart: wanted, sessionId, limit: 1_000 });
   const exact = rows.filter(({ callId }) => callId === wanted);
   return exact.length > 0 ? exact : rows.filter(({ callId }) => callId.startsWith(wanted));
 }
@@ -58,7 +59,7 @@ const mostLookedAt = 100_000;
 
 /** Finds calls whose id or session looks like a secret. Both are displayed, and typed, as a number. */
 async function searchShown(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   sessionId: string | undefined,
 ): Promise<readonly CallSummary[]> {
@@ -68,7 +69,7 @@ async function searchShown(
   let looked = 0;
   let cursor: string | undefined;
   do {
-    const page = await ledger.queries.findCalls({ limit: 1_000, ...(cursor !== undefined && { cursor }) });
+    const page = await findCalls(ledger, { limit: 1_000, ...(cursor !== undefined && { cursor }) });
     for (const row of page.rows)
       if (isMeant(row.callId, typed) && (sessionId === undefined || isMeant(row.sessionId, sessionId)))
         found.push(row);

@@ -1,13 +1,14 @@
 /** Finds a confirmation by its id, by a unique beginning of it, or by its call. */
 import type { StoredCall } from '../ledger/journal.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
-import { toConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
+import { toConfirmationView } from '../runtime/views.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import { exitCodes } from './exit-code.ts';
 import { findCall, shellWord } from './find-call.ts';
 import { UsageError } from './usage-error.ts';
 import { terminalId } from './terminal-text.ts';
+import { findConfirmation, findConfirmations } from '../ledger/reads.ts';
 
 export type Question = {
   readonly view: ConfirmationView;
@@ -17,17 +18,16 @@ export type Question = {
 };
 
 export async function findQuestion(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   sessionId: string | undefined,
   command: string,
 ): Promise<Question> {
   const wanted = typed.replace(/…$/, '');
-  const named =
-    (await ledger.queries.findConfirmation(wanted)) ?? (await findByStart(ledger, wanted, command));
+  const named = (await findConfirmation(ledger, wanted)) ?? (await findByStart(ledger, wanted, command));
   const orElse = { what: 'question', list: 'quittance pending' };
   const call = named ?? (await findCall(ledger, typed, sessionId, command, orElse));
-  const stored = await ledger.journal.readCall(call.sessionId, call.callId);
+  const stored = await ledger.readCall(call.sessionId, call.callId);
   const folded = stored && foldStored(stored);
   const view = folded && toConfirmationView(folded);
   if (stored === undefined || view === undefined)
@@ -49,14 +49,14 @@ export async function findQuestion(
   return { view, stored, ambiguous: named === undefined && asked > 1 };
 }
 
-type Found = NonNullable<Awaited<ReturnType<Ledger['queries']['findConfirmation']>>>;
+type Found = NonNullable<Awaited<ReturnType<typeof findConfirmation>>>;
 
-async function findByStart(ledger: Ledger, wanted: string, command: string): Promise<Found | undefined> {
+async function findByStart(ledger: OpenLedger, wanted: string, command: string): Promise<Found | undefined> {
   if (!/^cnf_./.test(wanted)) return undefined;
   const found: Found[] = [];
   let cursor: string | undefined;
   do {
-    const page = await ledger.queries.findConfirmations({ limit: 500, cursor });
+    const page = await findConfirmations(ledger, { limit: 500, cursor });
     found.push(...page.rows.filter(({ confirmationId }) => confirmationId.startsWith(wanted)));
     cursor = page.next;
   } while (cursor !== undefined);

@@ -106,7 +106,7 @@ describe('quittance run', () => {
     const again = await here('run', '--again', 'c2', '--as', 'mine');
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('succeeded.') });
     const ledger = await openLedger(path);
-    const record = JSON.stringify(await ledger.journal.readSession('mine'));
+    const record = JSON.stringify(await ledger.readSession('mine'));
     await ledger.close();
     expect(record).toMatch(/"userId":"ada"/);
     expect(record).toMatch(/"requested_in":"cli","repeats":\{"session_id":"s1","call_id":"c2"\}/);
@@ -161,7 +161,7 @@ test('a server gets the same requests as from the console', async () => {
   });
   const id = expect.stringMatching(/^cli_/) as unknown;
   expect(seen).toEqual([
-    ['/v1/sessions/s%201/forks', 'Bearer qt_x', { callId: 'b', goOn: true }],
+    ['/v1/sessions/s%201/forks', 'Bearer qt_x', { callId: 'b', continue: true }],
     [
       '/v1/calls',
       'Bearer qt_x',

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { runProgramHere } from '../../test/run-program.ts';
 import { contractsFromYaml } from '../contracts.ts';
-import { writeProject } from './init/write-project.ts';
+import { writeProject } from './commands/init.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-init-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,6 +34,18 @@ test.each([
   expect(read('contracts.yaml')).toContain(`\n  name: ${JSON.stringify(name)}\n`);
   await expect(contractsFromYaml(join(folder, typed, 'contracts.yaml'))).resolves.toBeDefined();
 });
+
+test.each(readdirSync(join(import.meta.dirname, '../../templates/projects/frameworks')))(
+  'a project with %s asks a person about tools with a risk',
+  async (framework) => {
+    const made = await runProgramHere(['init', `risk-${framework}`, '--yes', '--framework', framework], {
+      cwd: folder,
+    });
+    expect(made).toMatchObject({ code: 0, err: '' });
+    const written = readFileSync(join(folder, `risk-${framework}`, 'quittance.ts'), 'utf8');
+    expect(written).toContain("treatments: { risk: 'ask' }");
+  },
+);
 
 test('a project in the current folder gets the name of that folder', async () => {
   const home = join(folder, 'Shop 7');

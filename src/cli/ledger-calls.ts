@@ -4,10 +4,11 @@ import { isJsonObject } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
 import type { CallToJudge } from '../contracts/loaded-contracts.ts';
 import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { ToolEnd } from '../policy/judge/compile-policy.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
-import { readPages } from '../ledger/read-pages.ts';
+import { readPages } from '../ledger/call-query.ts';
+import { findCalls } from '../ledger/reads.ts';
 
 export type LedgerCall = {
   readonly sessionId: string;
@@ -19,7 +20,7 @@ export type LedgerCall = {
 };
 
 /** Every tool that was ever requested. */
-export async function toolsInLedger(ledger: Ledger, signal: AbortSignal): Promise<readonly string[]> {
+export async function toolsInLedger(ledger: OpenLedger, signal: AbortSignal): Promise<readonly string[]> {
   const names = new Set<string>();
   for await (const { rows } of readCalls(ledger, {}, Number.POSITIVE_INFINITY, signal))
     for (const { toolName } of rows) names.add(toolName);
@@ -31,7 +32,7 @@ export async function toolsInLedger(ledger: Ledger, signal: AbortSignal): Promis
  * skipped.
  */
 export async function* callsInLedger(
-  ledger: Ledger,
+  ledger: OpenLedger,
   query: CallQuery,
   limit: number,
   signal: AbortSignal,
@@ -44,19 +45,19 @@ export async function* callsInLedger(
 }
 
 const readCalls = (
-  ledger: Ledger,
+  ledger: OpenLedger,
   query: CallQuery,
   limit: number,
   signal: AbortSignal,
 ): AsyncGenerator<{ readonly rows: readonly CallSummary[] }> =>
-  readPages<CallSummary, CallQuery>((page) => ledger.queries.findCalls(page), query, limit, signal);
+  readPages<CallSummary, CallQuery>((page) => findCalls(ledger, page), query, limit, signal);
 
 export async function readLedgerCall(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   callId: string,
 ): Promise<LedgerCall | undefined> {
-  const stored = await ledger.journal.readCall(sessionId, callId);
+  const stored = await ledger.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   const input = call && (call.effectiveInput ?? call.requestedInput);
   if (call === undefined || !isJsonObject(input)) return undefined;

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { QuietHours } from '../base/quiet-hours.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -14,7 +14,7 @@ export type GivenSettings = { readonly quietHours: readonly QuietHours[] };
 
 export async function loadRuntime(
   path: string,
-  ledger: Ledger,
+  ledger: OpenLedger,
   settings: GivenSettings = { quietHours: [] },
 ): Promise<Runtime> {
   const url = pathToFileURL(resolve(path)).href;
@@ -23,7 +23,7 @@ export async function loadRuntime(
     const { default: make } = (await import(url)) as { readonly default?: unknown };
     made =
       typeof make === 'function'
-        ? await (make as (ledger: Ledger, settings: GivenSettings) => unknown)(ledger, settings)
+        ? await (make as (ledger: OpenLedger, settings: GivenSettings) => unknown)(ledger, settings)
         : undefined;
   } catch (error) {
     throw new UsageError(

@@ -1,5 +1,5 @@
 /** Loads OpenTelemetry for a server. Its package is optional, and few servers use it. */
-import type { Telemetry } from '../runtime/host/telemetry.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Given } from './command.ts';
 import { UsageError } from './usage-error.ts';
 

@@ -8,7 +8,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runProgramHere } from '../../test/run-program.ts';
-import { backtestInThreads } from './backtest-threads.ts';
+import { backtestInThreads } from './commands/backtest.ts';
 import { runProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
@@ -67,7 +67,7 @@ describe('errors', () => {
     expectFit(out);
   });
 
-  test('of one tool are one line per code, for programs', async () => {
+  test('errors of one tool are one line per code, for programs', async () => {
     expect(jsonLines((await on('errors', '--json', '--tool', 'refund')).out)).toMatchObject([
       {
         whoseMove: 'your inputs',
@@ -86,7 +86,7 @@ describe('errors', () => {
 });
 
 describe('trace', () => {
-  test('of a session is a tree in 80 columns', async () => {
+  test('trace of a session is a tree in 80 columns', async () => {
     const { code, out } = await on('trace', 'ticket-42');
     expect(code).toBe(0);
     expect(out).toMatch(/^session ticket-42 /);
@@ -96,7 +96,7 @@ describe('trace', () => {
     expectFit(out);
   });
 
-  test('of a call begins with that call', async () => {
+  test('trace of a call begins with that call', async () => {
     expect((await on('trace', 'call_conf')).out).toMatch(/^call_confirmed {2}delete_order {2}succeeded /);
     const nodes = jsonLines((await on('trace', 'call_confirmed', '--json')).out);
     expect(nodes[0]).toMatchObject({ node: 0, depth: 0, kind: 'call', callId: 'call_confirmed' });
@@ -110,7 +110,7 @@ describe('trace', () => {
     expect(out).not.toMatch(/\bx9\b/);
   });
 
-  test('of an unknown id names commands to try', async () => {
+  test('trace of an unknown id names commands to try', async () => {
     expect(await on('trace', 'nowhere')).toMatchObject({ code: 1, out: '' });
     expect(await on('trace')).toMatchObject({ code: 2, out: '' });
   });
@@ -206,7 +206,7 @@ describe('backtest', () => {
     expect(missing.err).toContain('There is no file nope.js.');
   });
 
-  test('in threads returns its findings so far when it is stopped', async () => {
+  test('backtest in threads returns its findings so far when it is stopped', async () => {
     const path = join(folder, 'many.db');
     const filling = await openLedger(path, { synchronous: 'normal' });
     const refund = defineTool({

@@ -16,6 +16,7 @@ import { openLedger } from '../store/open-ledger.ts';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runCli } from '../../test/run-cli.ts';
 import { runProgramHere } from '../../test/run-program.ts';
+import { makeOlder } from '../../test/older-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-look-'));
 const filled = join(folder, 'filled');
@@ -41,27 +42,24 @@ const commands: readonly (readonly string[])[] = [
   ['export', '--out', '-'],
 ];
 
-/** A copy of the ledger, optionally without its read tables. */
-function copy(name: string, without?: 'read tables'): string {
+/** A copy of the ledger, optionally as a version without the tables of lists left it. */
+function copy(name: string, version?: number): string {
   const path = join(folder, name);
   cpSync(filled, path, { recursive: true });
-  if (without !== undefined) rmSync(join(path, 'ledger.db.read'));
+  if (version !== undefined) makeOlder(join(path, 'ledger.db'), version);
   return path;
 }
 
-/** Every file with its content. Read tables are filled on demand, so only their existence counts. */
+/** Every file with its content. */
 const contentOf = (path: string): unknown =>
   readdirSync(path, { recursive: true, withFileTypes: true })
     .map((each) => join(each.parentPath, each.name))
     .sort()
-    .map((file) => [
-      file,
-      statSync(file).isFile() && !file.endsWith('.read') ? readFileSync(file).toString('base64') : undefined,
-    ]);
+    .map((file) => [file, statSync(file).isFile() ? readFileSync(file).toString('base64') : undefined]);
 
 describe('reading a ledger', () => {
   test.each(commands)('leaves nothing behind: %s', async (...args) => {
-    for (const path of [copy(`there-${args[0]}`), copy(`made-${args[0]}`, 'read tables')]) {
+    for (const path of [copy(`there-${args[0]}`), copy(`old-${args[0]}`, 5)]) {
       const before = contentOf(path);
       const { code, err } = await runProgramHere([...args, '--ledger', join(path, 'ledger.db')]);
       expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -94,13 +92,13 @@ describe('reading a ledger', () => {
   test('sees concurrent writes of other processes', async () => {
     const path = join(copy('shared'), 'ledger.db');
     const writer = await openLedger(path);
-    await writer.retention.erase({ sessionId: 'ticket-43', by: 'Ada', reason: 'Asked to.' });
+    await writer.erase({ sessionId: 'ticket-43', by: 'Ada', reason: 'Asked to.' });
     const { code, out } = await runCli(['verify', '--ledger', path]);
     expect({ code, out }).toEqual({
       code: 0,
       out: expect.stringContaining('had their bodies erased') as string,
     });
-    const { ownerId } = writer.owners;
+    const { ownerId } = writer;
     expect(readdirSync(`${path}.owners`)).toEqual([ownerId, `${ownerId}.process`]);
     await writer.close();
   });

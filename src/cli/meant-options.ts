@@ -3,18 +3,23 @@
  * form can be typed.
  */
 import type { SessionQuery, SessionSummary } from '../ledger/call-query.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { readPages } from '../ledger/read-pages.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
+import { readPages } from '../ledger/call-query.ts';
 import type { Given } from './command.ts';
 import { toolsInLedger } from './ledger-calls.ts';
 import { exitCodes } from './exit-code.ts';
 import { fromSafeText, isShownAs } from './terminal-text.ts';
 import { UsageError } from './usage-error.ts';
+import { readHeads, findSessions } from '../ledger/reads.ts';
 
 const shownForm = /~[0-9a-f]{6}$/;
 
 /** The options with exact ids. Reads nothing if no option has the displayed form. */
-export async function readMeantOptions(ledger: Ledger, given: Given, signal: AbortSignal): Promise<Given> {
+export async function readMeantOptions(
+  ledger: OpenLedger,
+  given: Given,
+  signal: AbortSignal,
+): Promise<Given> {
   const sessions = new Map<string, string>();
   for (const typed of [...given.list('session'), given.text('session')])
     if (typed !== undefined && shownForm.test(typed))
@@ -38,14 +43,13 @@ export async function readMeantOptions(ledger: Ledger, given: Given, signal: Abo
 }
 
 /** The exact id of a session in displayed form; the typed text if no session matches. */
-export async function meantSession(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
-  if ((await ledger.integrity.readHeads(typed)).length > 0) return typed;
+export async function meantSession(ledger: OpenLedger, typed: string, signal: AbortSignal): Promise<string> {
+  if ((await readHeads(ledger, typed)).length > 0) return typed;
   const plain = fromSafeText(typed);
-  if (plain !== typed && (await ledger.integrity.readHeads(plain)).length > 0) return plain;
+  if (plain !== typed && (await readHeads(ledger, plain)).length > 0) return plain;
   if (!shownForm.test(typed)) return typed;
   const found = new Set<string>();
-  const ask = (query: SessionQuery): ReturnType<Ledger['queries']['findSessions']> =>
-    ledger.queries.findSessions(query);
+  const ask = (query: SessionQuery): ReturnType<typeof findSessions> => findSessions(ledger, query);
   for await (const { rows } of readPages<SessionSummary, SessionQuery>(
     ask,
     {},
@@ -57,9 +61,9 @@ export async function meantSession(ledger: Ledger, typed: string, signal: AbortS
 }
 
 /** The same for a call of a session. */
-export async function meantCall(ledger: Ledger, sessionId: string, typed: string): Promise<string> {
+export async function meantCall(ledger: OpenLedger, sessionId: string, typed: string): Promise<string> {
   if (!shownForm.test(typed)) return typed;
-  const events = await ledger.journal.readSession(sessionId);
+  const events = await ledger.readSession(sessionId);
   const ids = new Set(events.flatMap((event) => ('callId' in event ? [event.callId] : [])));
   if (ids.has(typed)) return typed;
   const found = new Set([...ids].filter((id) => isShownAs(id, typed)));
@@ -67,7 +71,7 @@ export async function meantCall(ledger: Ledger, sessionId: string, typed: string
 }
 
 /** The same for the name of a tool. */
-export async function meantTool(ledger: Ledger, typed: string, signal: AbortSignal): Promise<string> {
+export async function meantTool(ledger: OpenLedger, typed: string, signal: AbortSignal): Promise<string> {
   if (!shownForm.test(typed)) return typed;
   const names = await toolsInLedger(ledger, signal);
   if (names.includes(typed)) return typed;

@@ -1,5 +1,5 @@
 import { isQuittanceError } from '../base/error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
 import { UsageError } from './usage-error.ts';
@@ -8,12 +8,12 @@ import { UsageError } from './usage-error.ts';
  * A runtime without tools, for what people do at a terminal. Most of that needs no seal key, which their machine may
  * not have.
  */
-export const createPeopleRuntime = (ledger: Ledger): Runtime =>
+export const createPeopleRuntime = (ledger: OpenLedger): Runtime =>
   createRuntimeOn({ tools: [], ledger }, { sealKey: 'on_first_use' });
 
 /** Works with such a runtime. Says what is wrong in the terms of the command, whose help is named. */
 export async function withPeopleRuntime<Result>(
-  ledger: Ledger,
+  ledger: OpenLedger,
   helpLine: string,
   work: (runtime: Runtime) => Promise<Result>,
 ): Promise<Result> {

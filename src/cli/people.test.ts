@@ -92,7 +92,7 @@ describe('quittance pending', () => {
         callId: 'call_refund',
         effectiveInput: { password: '[REDACTED]' },
         hidden: ['$.password'],
-        risk: ['reaches outside', 'cannot be repeated safely'],
+        risk: ['reaches outside', 'involves money', 'cannot be repeated safely'],
       },
     ]);
     expect((await on('pending', '--session', 'nobody')).err).toBe('No calls await approval.\n');
@@ -137,7 +137,7 @@ describe('a decision from another process', () => {
     });
     expect(await holder.next()).toMatchObject({
       id: 'call_delete',
-      outcome: { details: 'Ada said no: Not today.' },
+      outcome: { details: 'Denied by Ada: Not today.' },
     });
     expect((await on('respond', 'call_refund', '--by', 'Ada')).err).toContain('--text is missing');
     const said = await on(
@@ -262,7 +262,7 @@ describe('a person at a terminal', () => {
     expect(no.seen[2]).toMatch(/Preview, revision 1\n.*notes\.md\n(?:.*\n){3} +-old\n +\+new\n/);
   });
 
-  test('as a program: JSON requires the digest', async () => {
+  test('a person at a terminal as a program: JSON requires the digest', async () => {
     const { path, digestOf } = await hold('call_delete');
     const yes = at(path, true);
     expect(await runInProcess(['approve', 'call_delete', '--by', 'Ada', '--json'], yes)).toMatchObject({

@@ -8,7 +8,7 @@ const lines = (
 ) => previewLines(...args, page, 'all');
 
 describe('a preview', () => {
-  test('that is a diff is colored by line, whatever a line contains', () => {
+  test('a preview that is a diff is colored by line, whatever a line contains', () => {
     const diff = '@@ -1,2 +1,2 @@\n-old\n+new\n     deep context\n no change';
     const drawn = lines({ kind: 'diff', path: 'a.md', diff }).slice(1);
     expect(drawn).toEqual([

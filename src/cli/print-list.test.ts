@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Page } from '../ledger/call-query.ts';
-import { toCursor } from '../ledger/page-cursor.ts';
+import { toCursor } from '../ledger/call-query.ts';
 import type { Context, Given } from './command.ts';
 import { printList } from './print-list.ts';
 import { SearchProgress } from './search-progress.ts';
@@ -27,7 +27,7 @@ async function printPages(
   };
   const code = await printList<number, Asked>(
     {
-      ask: (asked) => ask(asked, stop),
+      ask: async (asked) => ask(asked, stop),
       query: {},
       columns: [{ title: 'NUMBER' }],
       toRow: (item) => [String(item)],

@@ -1,10 +1,9 @@
-import type { Awaitable, JsonObject } from '../base/json.ts';
+import type { JsonObject } from '../base/json.ts';
 import type { Page } from '../ledger/call-query.ts';
-import { parseCursor } from '../ledger/page-cursor.ts';
+import { parseCursor, readPages } from '../ledger/call-query.ts';
 import type { Context, Given } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
 import { exitCodes } from './exit-code.ts';
-import { readPages } from '../ledger/read-pages.ts';
 import { readPageLimit } from './page-limit.ts';
 import { SearchProgress } from './search-progress.ts';
 import { safeJson } from './terminal-text.ts';
@@ -16,7 +15,7 @@ import { localTimeText } from './time-text.ts';
 export type Listing<Item, Query> = {
   readonly ask: (
     query: Query & { readonly limit?: number; readonly cursor?: string | undefined; readonly scan?: number },
-  ) => Awaitable<Page<Item>>;
+  ) => Promise<Page<Item>>;
   readonly query: Query;
   readonly columns: readonly Column[];
   readonly toRow: (item: Item) => Row;

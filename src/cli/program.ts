@@ -1,10 +1,9 @@
 /** The program around a command: reads the arguments, runs the command, returns the exit code. */
-import { readOsUser } from './os-user.ts';
 import { readMeantOptions } from './meant-options.ts';
 import { isQuittanceError, ownRemedy } from '../base/error.ts';
 import { hideUrlPasswords } from '../store/ledger-url.ts';
 import { openWithKey } from '../store/open-ledger.ts';
-import { askAtTerminal, readTerminalLine } from './ask-at-terminal.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Context } from './command.ts';
 import { findCommand, parseCommandLine, unknownOption } from './command-line.ts';
 import { commonOptions } from './command.ts';
@@ -21,7 +20,12 @@ import { terminalText } from './terminal-text.ts';
 import type { Environment, Stream, Terminal } from './terminal.ts';
 import { createTerminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
-import { readVersion } from './version.ts';
+import { createInterface } from 'node:readline/promises';
+import { userInfo } from 'node:os';
+import type { OsUserIdentity } from '../call/event.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The parts of the process that the program uses. */
 export type Surroundings = {
@@ -114,7 +118,7 @@ export async function runProgram({
     async withLedger(given, work, access = 'look') {
       const readOnly = access === 'look';
       const url = context.ledgerUrl(given);
-      const ledger = await openWithKey(url, { readOnly, migrate: false }, 'look');
+      const ledger = await openUpgraded(url, readOnly, context);
       try {
         ledgers.check(url);
         return await work(ledger, await readMeantOptions(ledger, given, context.signal));
@@ -127,6 +131,26 @@ export async function runProgram({
     return await runCommand(args, context);
   } catch (error) {
     return explain(error, err);
+  }
+}
+
+/** Shows the progress of the upgrade of an older file. */
+async function openUpgraded(
+  url: string,
+  readOnly: boolean,
+  { startProgress }: Pick<Context, 'startProgress'>,
+): Promise<OpenLedger> {
+  let bar: ReturnType<Context['startProgress']> | undefined;
+  let done = 0;
+  const onUpgrade = ({ position, end }: { readonly position: number; readonly end: number }): void => {
+    bar ??= startProgress('upgrade', end);
+    bar.step(position - done);
+    done = position;
+  };
+  try {
+    return await openWithKey(url, { readOnly, migrate: false, onUpgrade }, 'look');
+  } finally {
+    bar?.done();
   }
 }
 
@@ -243,4 +267,57 @@ function listenForStop(stop: AbortController): () => ExitCode | undefined {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });
   return () => code;
+}
+
+/** Asks a question and waits for a line. Only "y" or "yes" approves; no answer or the end of the input denies. */
+export async function askAtTerminal(
+  question: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const answer = await readTerminalLine(`${question} [y/N] `, input, output, signal);
+  return answer !== undefined && /^y(?:es)?$/i.test(answer.trim());
+}
+
+/** Reads a line. Undefined at the end of the input, or if the program is stopped. */
+export async function readTerminalLine(
+  prompt: string,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  // The terminal splits the lines itself, so that Ctrl-C still stops the program.
+  const lines = createInterface({ input, output, terminal: false });
+  const ended = new AbortController();
+  lines.once('close', () => ended.abort());
+  try {
+    return await lines.question(prompt, { signal: AbortSignal.any([signal, ended.signal]) });
+  } catch {
+    return undefined;
+  } finally {
+    lines.close();
+  }
+}
+
+/** The user, as reported by the operating system, because environment variables can be faked. */
+
+export function readOsUser(): OsUserIdentity {
+  const uid = process.getuid?.();
+  const known = uid === undefined ? {} : { uid };
+  try {
+    return { kind: 'os_user', user: userInfo().username, ...known };
+  } catch {
+    // A container may run under a user id without a name.
+    return { kind: 'os_user', user: `uid ${uid ?? 'unknown'}`, ...known };
+  }
+}
+
+/** Version of the package that contains this file, built or not. */
+export function readVersion(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
+    const path = join(folder, 'package.json');
+    if (existsSync(path)) return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version;
+    if (dirname(folder) === folder) return 'unknown';
+  }
 }

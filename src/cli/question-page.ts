@@ -1,7 +1,7 @@
 /** A confirmation as a page for the approver: everything that would run, never cut. */
 import { describeIdentity } from '../call/describe-identity.ts';
 import type { Ask } from '../call/event.ts';
-import type { ConfirmationView } from '../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../runtime/views.ts';
 import { nameNotes } from '../view/json-lines.ts';
 import { artifactLines } from './artifact-lines.ts';
 import { comparisonSection } from './comparison-section.ts';
@@ -27,7 +27,7 @@ export function questionPage(view: ConfirmationView, page: PageLayout, now: numb
     ...section('Approvals', approvalLines(view, inside), page),
     ...section('Arguments', input(view, inside), page),
     ...(preview === undefined
-      ? comparisonSection(view.comparison, page, now)
+      ? comparisonSection(view.comparison ?? 'none', page, now)
       : section(
           `Preview, revision ${preview.revision}${preview.ready ? '' : ', not ready yet'}`,
           previewLines(preview.preview, inside, 'all'),

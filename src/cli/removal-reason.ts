@@ -1,6 +1,7 @@
 /** The name and the reason that a permanent removal is recorded with. */
 import { isQuittanceError } from '../base/error.ts';
 import type { RemovalReason } from '../ledger/removal.ts';
+import { limits } from '../call/limits.ts';
 import type { Context, Effect, Given, Options } from './command.ts';
 import { exitCodes } from './exit-code.ts';
 import { proofOf, proofOptions } from './proof.ts';
@@ -21,6 +22,9 @@ export function removalEffect(
 ): Effect {
   if (!given.has('reason'))
     throw new UsageError('A removal is recorded with a reason: --reason TEXT.', [line]);
+  const { shortReasonChars } = limits;
+  if ((given.text('reason') ?? '').length > shortReasonChars)
+    throw new UsageError(`--reason has at most ${shortReasonChars.toLocaleString('en')} characters.`, [line]);
   return { kind: 'decides', role: 'admin', byDefault, line, asks };
 }
 

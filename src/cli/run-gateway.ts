@@ -2,8 +2,7 @@
 import { dirname } from 'node:path';
 import { isQuittanceError } from '../base/error.ts';
 import type { FileContracts } from '../contracts/from-yaml.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { Documents } from '../ledger/documents.ts';
+import type { OpenLedger, Documents } from '../ledger/ledger.ts';
 import type { ConfigTable } from '../mcp/config/config-document.ts';
 import { isTable } from '../mcp/config/config-document.ts';
 import type { GatewayConfig } from '../mcp/config/server-entry.ts';
@@ -16,7 +15,7 @@ import { readOAuthRole } from '../mcp/gateway/auth-role.ts';
 import { GatewayBoard } from '../mcp/status/gateway-board.ts';
 import type { McpGateway } from '../mcp/gateway/create-gateway.ts';
 import { LedgerTokens } from '../http/ledger-tokens.ts';
-import type { Tokens } from '../runtime/host/token-content.ts';
+import type { Tokens } from '../runtime/tokens.ts';
 import { TokenFile, tokenFilePath } from '../http/token-file.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { allClientPaths, signInFile } from './client-configs.ts';
@@ -182,9 +181,7 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
     const contracts = paths.length === 0 ? undefined : await loadContracts(paths, context.err.say);
     if (contracts !== undefined) closing.push(() => contracts.close());
     const reviews = new ToolReviews(openReviewDocuments(ledger, file), () => ledger.now());
-    const board = new GatewayBoard(openReviewDocuments(ledger, file, 'gateways'), ledger.owners, () =>
-      ledger.now(),
-    );
+    const board = new GatewayBoard(openReviewDocuments(ledger, file, 'gateways'), ledger, () => ledger.now());
     const gateway = await createGateway(config, given, context, { ledger, contracts, reviews, board });
     closing.push(() => gateway.close());
     const caller: Caller = {
@@ -228,7 +225,7 @@ export async function runGateway(config: GatewayConfig, given: Given, context: C
 }
 
 type GatewayParts = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly contracts: FileContracts | undefined;
   readonly reviews: ToolReviews;
   readonly board: GatewayBoard;
@@ -306,7 +303,7 @@ function checkOpen(given: Given, port: number | undefined): void {
     ]);
 }
 
-const openTokens = (ledger: Ledger, file: string | undefined): Tokens => {
+const openTokens = (ledger: OpenLedger, file: string | undefined): Tokens => {
   const now = (): number => ledger.now();
   return file === undefined && ledger.documents !== undefined
     ? new LedgerTokens(ledger.documents, now)

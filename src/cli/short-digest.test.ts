@@ -21,12 +21,12 @@ describe('a typed digest', () => {
       expect(() => namesDigest(typed, digest)).toThrow(/at least the first 12 characters/);
   });
 
-  test('of another algorithm names another input', () => {
+  test('a typed digest of another algorithm names another input', () => {
     expect(namesDigest(`hmac-sha256:${hex}`, digest)).toBe(false);
     expect(namesDigest(`256:${hex}`, digest)).toBe(false);
   });
 
-  test('with any difference names another input', () => {
+  test('a typed digest with any difference names another input', () => {
     fc.assert(
       fc.property(fc.nat(hex.length - 1), fc.constantFrom(...'0123456789abcdef'.split('')), (at, other) => {
         fc.pre(hex[at] !== other);

@@ -5,11 +5,11 @@ import { PassThrough, Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRuntime, type Runtime } from 'quittance';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { openLedger } from '../store/open-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { runProgram } from './program.ts';
-import { runTui } from './tui/run-tui.ts';
+import { runTui } from './commands/tui.ts';
 
 /** A terminal of 80 columns and 24 rows. It remembers everything that was written. */
 class Screen extends Writable {
@@ -40,7 +40,7 @@ class Keyboard extends PassThrough {
 }
 
 let folder = '';
-let ledger: Ledger;
+let ledger: OpenLedger;
 let runtime: Runtime;
 const deleted: unknown[] = [];
 const deleteFiles = defineTool({
@@ -131,11 +131,10 @@ test('the inbox shows the risk in the words of the console, and the reason befor
 test('draws nothing after the terminal was restored, even if the ledger answers late', async () => {
   const [screen, keyboard] = [new Screen(), new Keyboard()];
   const answer = Promise.withResolvers<void>();
-  const queries: Ledger['queries'] = Object.create(ledger.queries, {
-    findCalls: { value: () => answer.promise.then(() => ledger.queries.findCalls({})) },
-  });
+  const query: OpenLedger['query'] = (name, asked) =>
+    name === 'calls' ? answer.promise.then(() => ledger.query(name, asked)) : ledger.query(name, asked);
   const ended = runTui({
-    ledger: Object.create(ledger, { queries: { value: queries } }),
+    ledger: Object.create(ledger, { query: { value: query } }),
     input: keyboard,
     output: screen,
     env: {},
@@ -209,7 +208,7 @@ describe('quittance tui', () => {
     await tui.press('\r', 'd', 'x', '\u001b');
     await tui.shows('Not denied.');
     await tui.press('d', 'Keep ', 'thx', '\u007f', '\u007f', 'em.', '\r');
-    expect(await outcome).toMatchObject({ type: 'ToolDenied', details: 'Ada said no: Keep tem.' });
+    expect(await outcome).toMatchObject({ type: 'ToolDenied', details: 'Denied by Ada: Keep tem.' });
     await tui.press('\u0003');
     await tui.code;
   });
@@ -263,7 +262,7 @@ describe('quittance tui', () => {
     }
   });
 
-  test('without a terminal it says so and what to use instead', async () => {
+  test('quittance tui without a terminal it says so and what to use instead', async () => {
     const [stdout, stderr] = [new PassThrough(), new Screen()];
     const signal = new AbortController().signal;
     expect(await runProgram({ args: ['tui'], env: {}, stdout, stderr, signal })).toBe(2);

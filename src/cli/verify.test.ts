@@ -2,10 +2,10 @@ import { generateKeyPairSync } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fillLedger } from '../../test/fill-ledger.ts';
 import { runProgramHere } from '../../test/run-program.ts';
+import { openBare } from '../../test/bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-cli-'));
 const inFolder = (...args: string[]): ReturnType<typeof runProgramHere> =>
@@ -20,10 +20,10 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A copy of the ledger, changed with SQL. */
-function tamper(name: string, sql: string, file = ''): string {
+function tamper(name: string, sql: string): string {
   for (const each of readdirSync(folder).filter((entry) => entry.startsWith('ledger.db')))
     cpSync(join(folder, each), join(folder, each.replace('ledger.db', name)), { recursive: true });
-  const database = new Database(join(folder, `${name}${file}`));
+  const database = openBare(join(folder, name));
   database.exec(sql);
   database.close();
   return name;
@@ -83,7 +83,6 @@ describe('verify', () => {
     const name = tamper(
       'tables.db',
       "UPDATE calls SET code = 'tool.timeout' WHERE call_id LIKE '%call_failed'",
-      '.read',
     );
     const { code, out } = await inFolder('verify', '--ledger', name);
     expect(code).toBe(1);
@@ -94,7 +93,7 @@ describe('verify', () => {
     expect(await inFolder('verify', '--ledger', name)).toMatchObject({ code: 0 });
   });
 
-  test('with a signed anchor finds a truncated chain, and rejects other signatures', async () => {
+  test('verify with a signed anchor finds a truncated chain, and rejects other signatures', async () => {
     const written = await inFolder(
       'verify',
       '--ledger',
@@ -163,7 +162,7 @@ describe('export', () => {
     expect(await inFolder('verify', '--export', 'binary.jsonl')).toMatchObject({ code: 1 });
   });
 
-  test('of one session goes to standard output', async () => {
+  test('export of one session goes to standard output', async () => {
     const { code, out, err } = await inFolder(
       'export',
       '--ledger',

@@ -1,5 +1,5 @@
 import { isQuittanceError } from '../base/error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { Context, Given } from './command.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -25,7 +25,7 @@ export async function withRuntime(
     readonly refusals: readonly Parameters<typeof isQuittanceError>[1][];
     readonly tryThis: readonly string[];
   },
-  work: (runtime: Runtime, ledger: Ledger, meant: Given) => Promise<ExitCode>,
+  work: (runtime: Runtime, ledger: OpenLedger, meant: Given) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const file = requireOption(given, 'runtime', 'Only a runtime that has the tool can do this', line);
   return context.withLedger(

@@ -8,7 +8,7 @@ import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
 import type { ToolEvidence } from '../policy/workflow/evidence-sources.ts';
 import { evidenceSources } from '../policy/workflow/evidence-sources.ts';
 import type { SuccessCheck } from '../tool/success-check.ts';
-import { realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/own-files.ts';
 
 export type ContractsOptions = {
   /** Decides whether a result is a success, for tools and runtimes without their own check. */

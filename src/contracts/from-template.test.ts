@@ -57,7 +57,7 @@ describe('contractsFromTemplate', () => {
         try { contractsFromTemplate('file-agent') } catch ({ code, message }) { console.log(code, message) }`;
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', program],
+        ['--input-type=module', '--eval', program],
         { cwd: app },
       );
       expect(stdout).toMatch(/^config\.invalid .*exclude it from the bundle.*templates\/file-agent\.yaml/);

@@ -7,7 +7,7 @@ import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsOptions } from './contracts-options.ts';
 import { LoadedContracts } from './loaded-contracts.ts';
 import { createReadText, readDocuments } from './read-documents.ts';
-import { templatesFolder } from '../runtime/files/package-folder.ts';
+import { templatesFolder } from '../runtime/own-files.ts';
 
 export type TemplateName =
   | 'coding-agent'

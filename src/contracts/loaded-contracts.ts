@@ -14,7 +14,7 @@ import type { ContractDocument, Contracts } from '../policy/judge/contracts.ts';
 import type { CallExplanation, ExplainOptions } from '../policy/judge/explain-call.ts';
 import { explainCall } from '../policy/judge/explain-call.ts';
 import { lintRules } from '../policy/compose/lint-rules.ts';
-import type { LintWarning } from '../policy/language/lint-warning.ts';
+import type { KnownTool, LintWarning } from '../policy/language/lint-warning.ts';
 import type { PolicyCall } from '../policy/language/policy-call.ts';
 import type { OutputRuling, Ruling } from '../policy/language/ruling.ts';
 import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
@@ -25,7 +25,9 @@ import { createWorkflowHost, createWorld } from './contracts-options.ts';
 /** A call to be judged without a runtime. */
 export type CallToJudge = Pick<PolicyCall, 'toolName'> & {
   readonly input?: JsonObject;
-} & { readonly [Name in 'principal' | 'metadata' | 'snapshot' | 'resources']?: PolicyCall[Name] };
+} & {
+  readonly [Name in 'principal' | 'metadata' | 'snapshot' | 'resources' | 'mode' | 'risk']?: PolicyCall[Name];
+};
 
 /** Further facts about a call to explain. */
 export type CallCircumstances = Pick<ExplainOptions, 'counters' | 'end' | 'stateOf'>;
@@ -113,8 +115,8 @@ export class LoadedContracts implements Contracts {
     return this.#explain(this.#inForce.composed, toPolicyCall(call), about);
   }
 
-  /** Possible problems of the rules, although they can be loaded. */
-  check(knownTools?: readonly string[]): readonly LintWarning[] {
+  /** Possible problems of the rules, although they can be loaded. More are found with the tools, and their schemas. */
+  check(knownTools?: readonly (string | KnownTool)[]): readonly LintWarning[] {
     return lintRules(this.#inForce.composed, knownTools);
   }
 
@@ -174,4 +176,15 @@ const toPolicyCall = ({
   metadata,
   snapshot,
   resources,
-}: CallToJudge): PolicyCall => ({ toolName, input, principal, metadata, snapshot, resources });
+  mode,
+  risk,
+}: CallToJudge): PolicyCall => ({
+  toolName,
+  input,
+  principal,
+  metadata,
+  snapshot,
+  resources,
+  mode,
+  risk,
+});

@@ -20,8 +20,11 @@ export type DocumentSource = { readonly source: string; readonly text: string | 
 export type ReadText = (document: DocumentSource) => Awaitable<DocumentResult>;
 
 /** Reads documents synchronously. */
-export function createReadText(options: ContractsOptions): (document: DocumentSource) => DocumentResult {
-  const reading = toReadOptions(options);
+export function createReadText(
+  options: ContractsOptions,
+  recorded = false,
+): (document: DocumentSource) => DocumentResult {
+  const reading = { ...toReadOptions(options), recorded };
   return rememberDocuments((document) => readDocument(document.text, document.source, reading));
 }
 

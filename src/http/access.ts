@@ -8,22 +8,22 @@
  *    from another site is refused as well.
  * 3. The server answers only to its own host names, so another name cannot be pointed at it.
  */
-import type { Needed } from '../runtime/host/rights.ts';
-import { allows } from '../runtime/host/rights.ts';
+import type { Needed } from '../call/role.ts';
+import { allows } from '../call/role.ts';
 import type { Awaitable } from '../base/json.ts';
-import { whenReady } from '../base/when-ready.ts';
+import { whenReady } from '../base/deadlines.ts';
 import { isSameName } from '../call/same-identity.ts';
 import type { Actor } from './actor.ts';
 import { anonymous } from './actor.ts';
-import { LocalToken } from './local-token.ts';
-import { LoginCodes } from './login-codes.ts';
 import { HttpRefusal } from './problem.ts';
 import { refuseOtherSites } from './refuse-other-sites.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import type { SignIns } from './sign-in/sign-ins.ts';
 import { isSignInSecret } from './sign-in/sign-in-secret.ts';
 import { signInActor, tokenActor } from './token-actor.ts';
-import type { FoundLogin, Tokens } from '../runtime/host/token-content.ts';
+import type { FoundLogin, Tokens } from '../runtime/tokens.ts';
+import { timingSafeEqual, randomBytes } from 'node:crypto';
+import { hashSecret } from '../runtime/tokens.ts';
 
 export type AccessOptions = {
   readonly tokens: Tokens;
@@ -43,7 +43,7 @@ export type AccessOptions = {
 export const pageKeyHeader = 'x-quittance-page-key';
 
 /** Pages send this header while a person uses them. Without it, a request does not prolong a sign-in. */
-export const activeHeader = 'x-quittance-active';
+const activeHeader = 'x-quittance-active';
 
 /** The secrets that a browser receives at login. */
 export type OpenedLogin = { readonly cookie: string; readonly pageKey: string };
@@ -168,16 +168,11 @@ export class Access {
     return tokenActor(record, 'token', record.expiresAt);
   }
 
-  /** The holders of valid tokens of this name. */
-  tokensOf(name: string): readonly Actor[] {
-    const local = this.#local;
-    const ids = [
-      ...this.#options.tokens
-        .list()
-        .filter((each) => isSameName(each.name, name) || isSameName(each.person, name)),
-      ...(local !== undefined && isSameName(local.name, name) ? [local] : []),
-    ];
-    return ids.flatMap(({ tokenId }) => this.holderOf(tokenId) ?? []);
+  /** The person who started this server, if they have this name. Their token is not in the ledger. */
+  localNamed(name: string): Actor | undefined {
+    return this.#local !== undefined && isSameName(this.#local.name, name)
+      ? this.#local.actor('token')
+      : undefined;
   }
 
   /** Throws unless the role allows it. */
@@ -373,5 +368,78 @@ export class Access {
 
   get #localId(): string {
     return this.#local?.loginId ?? 'local/';
+  }
+}
+
+/** The token that `serve` makes for the person who started it. It is not stored and ends with the process. */
+
+class LocalToken {
+  readonly name: string;
+  /** A browser login belongs to one name: it is not valid after a restart under another name. */
+  readonly loginId: string;
+  /** The record of the token. It ends with the process, and so do its logins and links. */
+  readonly tokenId: string;
+  readonly #hash: Buffer;
+
+  constructor({ token, name }: { readonly token: string; readonly name: string }) {
+    const hash = hashSecret(token);
+    this.name = name;
+    this.loginId = `local/${name}`;
+    this.tokenId = `local/${name}/${hash.slice(0, 8)}`;
+    this.#hash = Buffer.from(hash);
+  }
+
+  is(token: string): boolean {
+    // Hashes have equal length, and comparing them reveals nothing about the texts.
+    return timingSafeEqual(Buffer.from(hashSecret(token)), this.#hash);
+  }
+
+  actor(by: Actor['by'], expiresAt?: number): Actor {
+    return {
+      name: this.name,
+      role: 'admin',
+      tokenId: this.tokenId,
+      person: undefined,
+      groups: undefined,
+      principals: undefined,
+      by,
+      expiresAt,
+      signIn: undefined,
+    };
+  }
+}
+
+/** One-time codes for a login. Any browser that opens the link with one can use it, once. */
+
+const lastMs = 15 * 60_000;
+
+class LoginCodes {
+  /** By their hash. */
+  readonly #codes = new Map<string, { readonly tokenId: string; readonly expiresAt: number }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  make(tokenId: string): string {
+    const now = this.#now();
+    for (const [hash, { expiresAt }] of this.#codes) if (expiresAt <= now) this.#codes.delete(hash);
+    const code = randomBytes(32).toString('base64url');
+    this.#codes.set(hashSecret(code), { tokenId, expiresAt: now + lastMs });
+    return code;
+  }
+
+  /** The token that the code stands for; undefined if it is used, expired or unknown. Does not use it. */
+  find(code: string): string | undefined {
+    const found = this.#codes.get(hashSecret(code));
+    return found === undefined || found.expiresAt <= this.#now() ? undefined : found.tokenId;
+  }
+
+  /** The same, and the code is used. */
+  use(code: string): string | undefined {
+    const tokenId = this.find(code);
+    this.#codes.delete(hashSecret(code));
+    return tokenId;
   }
 }

@@ -1,10 +1,10 @@
 /** The caller of a request. */
 import type { DirectIdentity, Identity } from '../call/event.ts';
 import { isSameIdentity } from '../call/same-identity.ts';
-import type { Role } from '../runtime/host/rights.ts';
+import type { Role } from '../call/role.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { TokenPrincipals } from '../runtime/host/token-principals.ts';
-import { whyNotPrincipal } from '../runtime/host/token-principals.ts';
+import type { TokenPrincipals } from '../runtime/tokens.ts';
+import { whyNotPrincipal } from '../runtime/tokens.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import { HttpRefusal } from './problem.ts';
 

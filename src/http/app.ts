@@ -8,19 +8,17 @@ import { safeIdBy } from '../base/safe-id.ts';
 import { readTraceparent, traceIdsOf } from '../base/traceparent.ts';
 import type { HonoRequest } from 'hono';
 import { Hono } from 'hono';
-import type { JsonSchemaChecker } from '../tool/json-schema.ts';
-import { compileJsonSchema } from '../tool/json-schema.ts';
+import type { JsonSchemaChecker } from '../tool/schema.ts';
+import { compileJsonSchema } from '../tool/schema.ts';
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
-import type { JsonObject } from '../base/json.ts';
-import { isPromiseLike } from '../base/when-ready.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { isPromiseLike } from '../base/deadlines.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { Actor } from './actor.ts';
 import { anonymous } from './actor.ts';
 import { Allowance } from './allowance.ts';
-import { checkOptions } from './check-options.ts';
 import type { ConsoleFile } from './console-files.ts';
 import { withEtag } from './matches-etag.ts';
-import { toOpenApi } from './openapi.ts';
 import { addPages } from './page-routes.ts';
 import type { Connection, Visit } from './visit.ts';
 import { HttpRefusal, problemResponse } from './problem.ts';
@@ -34,7 +32,8 @@ import { addSafeHeaders } from './safe-headers.ts';
 import type { Devices } from './sign-in/devices.ts';
 import type { SignInRoutesOptions } from './sign-in/sign-in-routes.ts';
 import type { Service } from './service.ts';
-import { fieldsOf, schemaOf, standalone } from './schema-of.ts';
+import type { SchemaIssue } from '../tool/schema-issue.ts';
+import { apiSchemas } from './api-schemas.ts';
 
 export type AppLimits = {
   readonly bodyBytes: number;
@@ -52,7 +51,7 @@ export type AppLimits = {
   readonly signInRate: Rate;
 };
 
-export type AppOptions = {
+type AppOptions = {
   readonly service: Service;
   readonly limits: AppLimits;
   readonly hosts: () => ReadonlySet<string>;
@@ -385,3 +384,168 @@ function toJson(route: Route, answer: unknown, headers: Headers): Response {
     headers: { 'content-type': 'application/json; charset=utf-8' },
   });
 }
+
+/** Checks a value against several alternatives. Issues name the alternative that the value comes closest to. */
+
+export function checkOptions(options: readonly JsonObject[]): JsonSchemaChecker {
+  const checks = options.map((option) => compileJsonSchema(option));
+  return (value) => {
+    const tried = checks.map((check) => check(value));
+    if (tried.some((issues) => issues.length === 0)) return [];
+    const given = isJsonObject(value) ? Object.keys(value) : [];
+    /** Issues about fields that are present, not about missing ones. */
+    const wrong = (issues: readonly SchemaIssue[]): readonly SchemaIssue[] =>
+      issues.filter(({ path: [field] }) => field === undefined || given.includes(String(field)));
+    const wrongFields = tried.map((issues) => new Set(wrong(issues).map(({ path: [field] }) => field)).size);
+    const fewest = Math.min(...wrongFields);
+    const closest = tried.filter((_, index) => wrongFields[index] === fewest);
+    if (closest.length === 1) return closest.flat();
+    // Several are equally close: a field that only one of them lacks says nothing about the others.
+    if (fewest > 0) return closest.flatMap(wrong);
+    const [first = [], ...others] = closest;
+    const common = first.filter((issue) =>
+      others.every((issues) => issues.some((each) => isAlike(each, issue))),
+    );
+    return common.length > 0 ? common : closest.flat();
+  };
+}
+
+const isAlike = (one: SchemaIssue, other: SchemaIssue): boolean =>
+  one.message === other.message && one.path.join('/') === other.path.join('/');
+
+/** The OpenAPI 3.1 document, written from the routes and the schemas that requests are checked with. */
+
+const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+
+const problem: JsonObject = {
+  description: 'Refused; `detail` says what to do.',
+  content: { 'application/problem+json': { schema: ref('Problem') } },
+};
+
+function toOpenApi(routes: readonly Route[], version: string): JsonObject {
+  const paths: { [path: string]: { [method: string]: JsonValue } } = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = toOperation(route);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Quittance',
+      version,
+      description: 'Settles the tool calls of agents: every call ends in exactly one typed outcome.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      schemas: definitionsFor(paths),
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A token of `quittance tokens create`.' },
+      },
+    },
+  };
+}
+
+function toOperation(route: Route): JsonObject {
+  const { method, path, access, summary, query, body, headers = {}, answer, status = 200, also = {} } = route;
+  const isTagged =
+    'If-None-Match' in headers ||
+    (method === 'GET' && typeof answer === 'string' && Object.keys(also).length === 0);
+  const tagHeader = { 'If-None-Match': 'The ETag of an answer that the client has.' };
+  const parameters: JsonValue[] = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...Object.entries(fieldsOf(query)).map(([name, schema]) => ({
+      name,
+      in: 'query',
+      required: query !== undefined && requiredOf(query).includes(name),
+      schema,
+    })),
+    ...Object.entries({ ...(isTagged && tagHeader), ...headers }).map(([name, description]) => ({
+      name,
+      in: 'header',
+      required: false,
+      description,
+      schema: { type: 'string' },
+    })),
+  ];
+  return {
+    operationId: toOperationId(method, path),
+    summary,
+    tags: [path.split('/')[2] ?? 'server'],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && {
+      requestBody: { required: isNeeded(body), content: { 'application/json': { schema: ref(body) } } },
+    }),
+    security: access === 'anyone' ? [] : [{ token: [] }],
+    'x-quittance-role': access,
+    responses: {
+      [String(status)]: toAnswer(answer),
+      ...(isTagged && { 304: { description: 'Unchanged: the ETag that was sent is still current.' } }),
+      ...Object.fromEntries(Object.entries(also).map(([other, given]) => [other, toAnswer(given)] as const)),
+      default: problem,
+    },
+  };
+}
+
+const requiredOf = (name: string): readonly unknown[] => (schemaOf(name)['required'] ?? []) as JsonValue[];
+
+/** If every field is optional, so is the body. */
+const isNeeded = (body: string): boolean =>
+  requiredOf(body).length > 0 || schemaOf(body)['anyOf'] !== undefined;
+
+const toAnswer = (answer: Route['answer']): JsonObject =>
+  typeof answer === 'string'
+    ? { description: 'Success.', content: { 'application/json': { schema: ref(answer) } } }
+    : {
+        description: 'Success.',
+        content: {
+          [answer.mediaType]: { schema: toText(answer.message) },
+          ...Object.fromEntries((answer.otherTypes ?? []).map((type) => [type, {}] as const)),
+          ...(answer.json !== undefined && { 'application/json': { schema: ref(answer.json) } }),
+        },
+      };
+
+/** OpenAPI cannot describe the messages of a stream, so `contentSchema` says what their `data` holds. */
+const toText = (message: string | undefined): JsonObject => ({
+  type: 'string',
+  ...(message !== undefined && { contentMediaType: 'application/json', contentSchema: ref(message) }),
+});
+
+const toOperationId = (method: string, path: string): string =>
+  `${method.toLowerCase()}${path
+    .replace(/^\/v1/, '')
+    .split(/[/{}_-]+/)
+    .filter((part) => part !== '')
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+    .join('')}`;
+
+/** The definitions that these values refer to, directly or through others. */
+export function definitionsFor(...values: readonly unknown[]): JsonObject {
+  const found = new Map<string, JsonObject>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
+      const schema = apiSchemas[name];
+      if (schema === undefined || found.has(name)) continue;
+      found.set(name, schema);
+      visit(schema);
+    }
+  };
+  for (const value of values) visit(value);
+  return Object.fromEntries(found);
+}
+
+/** A schema that compiles on its own. */
+export const standalone = (schema: JsonObject): JsonObject => ({
+  ...schema,
+  components: { schemas: definitionsFor(schema) },
+});
+
+export const schemaOf = (name: string): JsonObject => apiSchemas[name] ?? {};
+
+/** The schemas of the fields of an object type. */
+export const fieldsOf = (name: string | undefined): Readonly<Record<string, JsonObject>> =>
+  name === undefined ? {} : (schemaOf(name)['properties'] as Readonly<Record<string, JsonObject>>);

@@ -5,20 +5,20 @@
  */
 import { isQuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
-import { isHandoff, takenBy } from '../call/handoff.ts';
+import { isHandoff, claimedBy } from '../call/call.ts';
 import { outcomeToModelContent } from '../call/model-content.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { outcomeIsError } from '../call/outcome.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import type { Actor } from './actor.ts';
-import { identityOf } from './actor.ts';
+import { identityOf, refusePrincipal } from './actor.ts';
 import type { CallAnswer, NewCall } from './api/call.ts';
 import type { Asking } from './asking.ts';
 import { firstOrLater } from './first-or-later.ts';
 import { refuseLargeCall } from './large-calls.ts';
 import type { Service } from './service.ts';
-import { refusePrincipal } from './actor.ts';
 import { workerName } from './worker-name.ts';
+import { lastPosition, whenAppended, whenCallChanged } from '../ledger/reads.ts';
 
 type Ref = { readonly sessionId: string; readonly callId: string };
 
@@ -33,7 +33,7 @@ export async function askCall(
   refusePrincipal(actor, asked.principal);
   await refuseLargeCall(service, { sessionId, callId: call.id });
   const digest = askedCalls.digest(asked);
-  const isKnown = (await ledger.journal.readCall(sessionId, call.id)) !== undefined;
+  const isKnown = (await ledger.readCall(sessionId, call.id)) !== undefined;
   const isSame = askedCalls.isSame(sessionId, call.id, digest);
   const turn = askedCalls.turnOf(runtime, sessionId, asked.turnId);
   const asking = askedCalls.asking(sessionId, call.id, digest, () =>
@@ -96,8 +96,8 @@ async function watch(
 ): Promise<CallAnswer> {
   const startedAt = performance.now();
   for (;;) {
-    const position = await ledger.entries.lastPosition();
-    const stored = await ledger.journal.readCall(sessionId, callId);
+    const position = await lastPosition(ledger);
+    const stored = await ledger.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     const wasAnswered = asking?.answer !== undefined;
     const answer = await look(call);
@@ -110,8 +110,8 @@ async function watch(
     const waitsFor = (waiting: AbortSignal): readonly Promise<void>[] => [
       ...(asking === undefined || wasAnswered ? [] : [asking.whenAnswered(waiting)]),
       stored === undefined
-        ? ledger.entries.whenAppended(position, waiting)
-        : ledger.journal.whenChanged(sessionId, callId, stored.version, waiting),
+        ? whenAppended(ledger, position, waiting)
+        : whenCallChanged(ledger, sessionId, callId, stored.version, waiting),
     ];
     await firstOrLater(waitsFor, leftMs, signal);
   }
@@ -200,5 +200,5 @@ const running = (sessionId: string, callId: string, call: Call | undefined, aske
   sessionId,
   callId,
   toolName: call?.toolName ?? asked,
-  worker: call && takenBy(call)?.worker,
+  worker: call && claimedBy(call)?.worker,
 });

@@ -7,9 +7,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { canonicalJson } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { PendingCall } from '../runtime/turn/await-reply.ts';
+import type { PendingCall, Turn } from '../runtime/turn.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { Turn } from '../runtime/turn/turn.ts';
 import type { NewCall } from './api/call.ts';
 import { Asking } from './asking.ts';
 

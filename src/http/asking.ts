@@ -15,11 +15,11 @@ export class Asking<Answer> {
       .then(
         (answer) => {
           this.answer = answer;
-          for (const { resolve } of this.#waiters) resolve();
+          for (const waiter of this.#waiters) waiter.resolve();
         },
         (error: unknown) => {
           this.#failure = { error };
-          for (const { reject } of this.#waiters) reject(error);
+          for (const waiter of this.#waiters) waiter.reject(error);
         },
       )
       .finally(onEnd)
@@ -30,9 +30,6 @@ export class Asking<Answer> {
   async whenAnswered(signal: AbortSignal): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.answer !== undefined) return;
-    await untilWoken((waiter) => {
-      this.#waiters.add(waiter);
-      return () => this.#waiters.delete(waiter);
-    }, signal);
+    await untilWoken(this.#waiters, undefined, signal);
   }
 }

@@ -1,6 +1,6 @@
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ReadLimits } from './bounded-reads.ts';
@@ -10,7 +10,7 @@ import { readings } from './readings.ts';
 const limits: ReadLimits = { callBytes: 1_000_000, totalBytes: 2_000_000, timeMs: 60_000 };
 
 /** A ledger whose calls have arguments of these lengths, one after the other. */
-async function ledgerOf(lengths: readonly number[]): Promise<Ledger> {
+async function ledgerOf(lengths: readonly number[]): Promise<OpenLedger> {
   const ledger = createMemoryLedger();
   const tool = defineTool({
     name: 'get_note',
@@ -54,7 +54,7 @@ test('a page of entries ends when it is large enough, and the next page continue
     seen.push(...page.entries);
     ({ position, more } = page);
   }
-  const all = await ledger.entries.read({ limit: 1_000 });
+  const all = await ledger.readEntries({ limit: 1_000 });
   expect(seen.map((entry) => entry.position)).toEqual(all.map((entry) => entry.position));
 });
 

@@ -3,9 +3,10 @@
  */
 import { QuittanceError } from '../base/error.ts';
 import type { StoredCall } from '../ledger/journal.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { HttpRefusal } from './problem.ts';
-import { startThreadClock } from './thread-clock.ts';
+import { startThreadClock } from '../threads/thread-clock.ts';
+import { measureStoredCall } from '../ledger/reads.ts';
 
 export type ReadLimits = {
   readonly callBytes: number;
@@ -24,7 +25,7 @@ export type CallRef = { readonly sessionId: string; readonly callId: string };
 export type LargeCall = CallRef & { readonly bytes: number };
 
 export class BoundedReads {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly limits: ReadLimits;
   readonly #takenMs = startThreadClock();
   #bytes = 0;
@@ -32,7 +33,7 @@ export class BoundedReads {
   #reads = 0;
   #pauses = 0;
 
-  constructor(ledger: Ledger, limits: ReadLimits) {
+  constructor(ledger: OpenLedger, limits: ReadLimits) {
     this.ledger = ledger;
     this.limits = limits;
   }
@@ -49,20 +50,20 @@ export class BoundedReads {
 
   /** One call, or `large` if it is larger than a request may read. */
   async call({ sessionId, callId }: CallRef): Promise<StoredCall | 'large' | undefined> {
-    const bytes = await this.ledger.journal.measureCall(sessionId, callId);
+    const bytes = await measureStoredCall(this.ledger, sessionId, callId);
     if (bytes > this.limits.callBytes) return 'large';
     await this.spend(bytes);
-    return this.ledger.journal.readCall(sessionId, callId);
+    return this.ledger.readCall(sessionId, callId);
   }
 
   /** Several calls, in the order of the references. A store that can read them together needs one round trip. */
   async calls(refs: readonly CallRef[]): Promise<readonly (StoredCall | 'large' | undefined)[]> {
-    const { journal } = this.ledger;
+    const { ledger } = this;
     const found: (StoredCall | 'large' | undefined)[] = [];
     for (let start = 0; start < refs.length; start += callsAtOnce) {
       const some = refs.slice(start, start + callsAtOnce);
       const sizes = await Promise.all(
-        some.map(async ({ sessionId, callId }) => journal.measureCall(sessionId, callId)),
+        some.map(async ({ sessionId, callId }) => measureStoredCall(ledger, sessionId, callId)),
       );
       for (let from = 0; from < some.length;) {
         // As many as fit into a slice, and at least one.
@@ -72,7 +73,7 @@ export class BoundedReads {
         await this.spend(bytes);
         const read = some.slice(from, to).map(async ({ sessionId, callId }, index) => {
           const isLarge = (sizes[from + index] ?? 0) > this.limits.callBytes;
-          return isLarge ? ('large' as const) : journal.readCall(sessionId, callId);
+          return isLarge ? ('large' as const) : ledger.readCall(sessionId, callId);
         });
         found.push(...(await Promise.all(read)));
         from = to;
@@ -99,7 +100,7 @@ export class BoundedReads {
   }
 
   async sizeOf(ref: CallRef): Promise<LargeCall> {
-    return { ...ref, bytes: await this.ledger.journal.measureCall(ref.sessionId, ref.callId) };
+    return { ...ref, bytes: await measureStoredCall(this.ledger, ref.sessionId, ref.callId) };
   }
 
   /** Counts bytes that are about to be read. */

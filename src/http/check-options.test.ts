@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../base/json.ts';
-import { checkOptions } from './check-options.ts';
+import { checkOptions } from './app.ts';
 
 const option = (decision: string, more: JsonObject = {}): JsonObject => ({
   type: 'object',

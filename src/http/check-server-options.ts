@@ -5,7 +5,7 @@ import { readConsoleOptions } from './console-options.ts';
 import { createIsProxy } from './read-address.ts';
 import type { SignInOptions } from './sign-in/sign-in-options.ts';
 import { checkSignInOptions } from './sign-in/sign-in-options.ts';
-import { checkTokenName } from '../runtime/host/token-content.ts';
+import { checkTokenName } from '../runtime/tokens.ts';
 import { checkTraceUrl } from './trace-url.ts';
 
 /** A part of the options of `createHttpServer`. */

@@ -5,8 +5,8 @@
  * 2. A change is a compare-and-set on the version, so two hosts never undo each other's changes.
  * 3. While the database cannot be read, the content cannot be read either.
  */
-import type { Documents } from '../ledger/documents.ts';
-import type { ContentFormat, StoredContent } from '../runtime/host/stored-content.ts';
+import type { Documents } from '../ledger/ledger.ts';
+import type { ContentFormat, StoredContent } from '../runtime/tokens.ts';
 
 /** A wait that only looks at the revision starts a refresh this often. */
 const refreshEveryMs = 200;

@@ -5,9 +5,9 @@
  * 2. Every read checks whether the file changed, so a change by another process counts at once.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import { checkPrivateFile } from '../runtime/own-files.ts';
 import { lockFile, replaceFile } from '../store/files/replace-file.ts';
-import type { ContentFormat, StoredContent } from '../runtime/host/stored-content.ts';
+import type { ContentFormat, StoredContent } from '../runtime/tokens.ts';
 
 export class ContentFile<Content> implements StoredContent<Content> {
   readonly #path: string | undefined;

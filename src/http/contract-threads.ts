@@ -1,15 +1,13 @@
 /** Gives work on typed documents to a thread, within limits of time, memory and number. */
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import { fromSent } from './contract-work.ts';
+import { behindServer } from '../threads/priority.ts';
+import { TaskThread, isOutOfMemory, taskModule } from '../threads/task-thread.ts';
+import { startThreadClock } from '../threads/thread-clock.ts';
 import type { ContractOrder } from './contract-work.ts';
-import type { ContractThreadAnswer } from './contract-thread.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
-import { startThreadClock } from './thread-clock.ts';
 
 export type ContractLimits = {
-  /** Of work for one request: see thread-time.ts. */
+  /** Of work for one request: see thread-clock.ts. */
   readonly timeMs: number;
   /** The limit of the thread; one request gets less. */
   readonly memoryMb: number;
@@ -19,7 +17,7 @@ export type ContractLimits = {
 const youngMemoryMb = 8;
 const mostAnswerChars = 1_048_576;
 
-type ContractThread = { readonly worker: Worker; readonly name: string | undefined };
+type ContractThread = TaskThread<ContractOrder, string>;
 
 export class ContractThreads {
   readonly #limits: ContractLimits;
@@ -30,7 +28,7 @@ export class ContractThreads {
     restAfterMs: 50,
     restTimes: 3,
   });
-  #thread: Promise<ContractThread> | undefined;
+  #thread: ContractThread | undefined;
 
   constructor(limits: ContractLimits) {
     this.#limits = limits;
@@ -42,83 +40,42 @@ export class ContractThreads {
   }
 
   async close(): Promise<void> {
-    await this.#end();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    await thread?.terminate();
   }
 
   async #work(order: ContractOrder): Promise<string> {
-    this.#thread ??= this.#start();
-    const thread = await this.#thread;
-    const { worker } = thread;
-    worker.ref();
-    try {
-      const answer = await this.#answer(thread, order);
-      if (answer.type === 'refused') throw fromSent(answer.error);
-      if (answer.type === 'ready') throw new TypeError('A thread that was at work says that it begins.');
-      if (answer.text.length > mostAnswerChars)
-        throw tooLarge(`would be answered with more than ${mostAnswerChars} characters`);
-      return answer.text;
-    } finally {
-      worker.unref();
-    }
-  }
-
-  async #answer({ worker, name }: ContractThread, order: ContractOrder): Promise<ContractThreadAnswer> {
+    if (this.#thread?.isAlive !== true) this.#thread = this.#start();
+    const thread = this.#thread;
     const { timeMs, memoryMb } = this.#limits;
-    const over = new AbortController();
-    const cancel = afterWorking(timeMs, name, () => over.abort());
+    const tooLong = Promise.withResolvers<never>();
+    const cancel = afterWorking(timeMs, await thread.name, () => {
+      tooLong.reject(tooLarge(`take longer than ${timeMs} ms`));
+      // It has no database open, so it can be ended at any moment.
+      void this.close();
+    });
     try {
-      return await new Promise<ContractThreadAnswer>((resolve, reject) => {
-        const gone = (error: unknown): void => {
-          worker.off('message', answered);
-          over.signal.removeEventListener('abort', tooLong);
-          reject(
-            isOutOfMemory(error) ? tooLarge(`take more than ${memoryMb} MB of memory`) : (error as Error), // in a worker
-          );
-        };
-        const tooLong = (): void => {
-          worker.off('error', gone);
-          worker.off('message', answered);
-          reject(tooLarge(`take longer than ${timeMs} ms`));
-        };
-        const answered = (answer: ContractThreadAnswer): void => {
-          worker.off('error', gone);
-          over.signal.removeEventListener('abort', tooLong);
-          resolve(answer);
-        };
-        worker.once('error', gone);
-        worker.once('message', answered);
-        over.signal.addEventListener('abort', tooLong, { once: true });
-        worker.postMessage(order);
-      });
+      const text = await Promise.race([thread.order(order), tooLong.promise]);
+      if (text.length <= mostAnswerChars) return text;
     } catch (error) {
-      await this.#end();
-      throw error;
+      throw isOutOfMemory(error) ? tooLarge(`take more than ${memoryMb} MB of memory`) : error;
     } finally {
       cancel();
     }
+    throw tooLarge(`would be answered with more than ${mostAnswerChars} characters`);
   }
 
-  async #start(): Promise<ContractThread> {
-    // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-    const worker = new Worker(new URL(`./contract-thread${extension}`, import.meta.url), {
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      resourceLimits: {
+  #start(): ContractThread {
+    return new TaskThread({
+      module: taskModule('contract-task', import.meta.url),
+      data: undefined,
+      niceness: behindServer,
+      memory: {
         maxOldGenerationSizeMb: this.#limits.memoryMb - youngMemoryMb,
         maxYoungGenerationSizeMb: youngMemoryMb,
       },
     });
-    worker.on('error', () => undefined); // told to the request it was at work for
-    const [ready] = (await once(worker, 'message')) as [ContractThreadAnswer];
-    return { worker, name: ready.type === 'ready' ? ready.thread : undefined };
-  }
-
-  /** The thread has no database open, so it can be terminated at any moment. */
-  async #end(): Promise<void> {
-    const starting = this.#thread;
-    this.#thread = undefined;
-    const thread = await starting?.catch(() => undefined);
-    await thread?.worker.terminate();
   }
 }
 
@@ -134,9 +91,6 @@ function afterWorking(timeMs: number, thread: string | undefined, done: () => vo
   timer = setTimeout(check, timeMs);
   return () => clearTimeout(timer);
 }
-
-const isOutOfMemory = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 
 const tooLarge = (why: string): HttpRefusal =>
   new HttpRefusal(

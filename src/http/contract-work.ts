@@ -1,9 +1,10 @@
 /** Work on documents that a caller sent. The caller may choose them to be slow or large. */
-import { QuittanceError, isQuittanceError } from '../base/error.ts';
+import { isQuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { createReadText, readDocuments } from '../contracts/read-documents.ts';
+import type { KnownTool } from '../policy/language/lint-warning.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
 import type { SessionMetric } from '../policy/language/session-metric.ts';
 import { countersFrom } from '../policy/language/session-metric.ts';
@@ -13,7 +14,7 @@ import type { ContractsCheck, ContractsExplanation, TypedDocuments } from './api
 type Documents = TypedDocuments['documents'];
 
 export type ContractOrder =
-  | { readonly kind: 'check'; readonly documents: Documents; readonly toolNames: readonly string[] }
+  | { readonly kind: 'check'; readonly documents: Documents; readonly tools: readonly KnownTool[] }
   | { readonly kind: 'explain'; readonly documents: Documents; readonly about: ExplainOrder }
   | { readonly kind: 'load'; readonly documents: Documents };
 
@@ -34,7 +35,7 @@ export type ExplainCounters = Readonly<Partial<Record<SessionMetric, number>>>;
 export async function workOnContracts(order: ContractOrder): Promise<string> {
   switch (order.kind) {
     case 'check':
-      return JSON.stringify(checkDocuments(order.documents, order.toolNames));
+      return JSON.stringify(checkDocuments(order.documents, order.tools));
     case 'explain':
       return JSON.stringify(await explainWith(loadTyped(order.documents), order.about));
     case 'load':
@@ -74,14 +75,14 @@ export async function explainWith(
   return { ...explanation, policyVersion: loaded.version };
 }
 
-function checkDocuments(documents: Documents, toolNames: readonly string[]): ContractsCheck {
+function checkDocuments(documents: Documents, tools: readonly KnownTool[]): ContractsCheck {
   try {
     const loaded = loadTyped(documents);
     return {
       ok: true,
       policyVersion: loaded.version,
       problems: [],
-      warnings: loaded.check(toolNames.length === 0 ? undefined : toolNames),
+      warnings: loaded.check(tools.length === 0 ? undefined : tools),
     };
   } catch (error) {
     return {
@@ -102,14 +103,3 @@ export function problemsOf(error: unknown): readonly ContractsProblem[] {
   // Written by `contractsError`, as a list of them.
   return Array.isArray(listed) ? (listed as unknown as readonly ContractsProblem[]) : [];
 }
-
-/** An error that is sent from one thread to another. */
-export type SentError = {
-  readonly code: QuittanceError['code'];
-  readonly message: string;
-  readonly facts: Readonly<Record<string, string>>;
-};
-
-export const toSent = ({ code, message, facts }: QuittanceError): SentError => ({ code, message, facts });
-export const fromSent = ({ code, message, facts }: SentError): QuittanceError =>
-  new QuittanceError(code, message, facts);

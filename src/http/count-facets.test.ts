@@ -3,7 +3,8 @@ import type { CallQuery, CallSummary, Page } from '../ledger/call-query.ts';
 import { countFacets } from './count-facets.ts';
 import { SearchPace } from './search-pace.ts';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { Queries } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
+import { alterLedger } from '../../test/alter-ledger.ts';
 
 const row = {
   outcome: 'ToolExecutionResult',
@@ -13,20 +14,21 @@ const row = {
 } as CallSummary; // the only fields that are counted
 
 /** Lists `fitting` calls, `found` of them at a time. */
-function listing(fitting: number, found: number): { asked: number; queries: Queries } {
+function listing(fitting: number, found: number): { asked: number; query: OpenLedger['query'] } {
   let left = fitting;
-  const listed = {
-    asked: 0,
-    queries: {
-      ...createMemoryLedger().queries, // no other query is used with a filter
-      async findCalls({ limit = 50 }: CallQuery): Promise<Page<CallSummary>> {
+  // No other query is used with a filter.
+  const ledger = alterLedger(createMemoryLedger(), {
+    rows: {
+      async calls({ limit = 50 }: CallQuery): Promise<Page<CallSummary>> {
         listed.asked++;
         const rows = Array.from({ length: Math.min(left, found, limit) }, () => row);
         left -= rows.length;
         return { rows, next: left > 0 ? `${left}` : undefined };
       },
     },
-  };
+  });
+  const query: OpenLedger['query'] = (name, asked) => ledger.query(name, asked);
+  const listed = { asked: 0, query };
   return listed;
 }
 

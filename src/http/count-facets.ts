@@ -5,9 +5,11 @@ import type { CallQuery, CallSummary } from '../ledger/call-query.ts';
 import { outcomesOf } from '../ledger/call-query.ts';
 import type { CallTally } from '../ledger/call-tally.ts';
 import { hourMs } from '../ledger/call-tally.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { CallFacets, FacetCount } from './api/call.ts';
 import { SearchPace } from './search-pace.ts';
+import { findCalls } from '../ledger/reads.ts';
+import { readCallCounts, readTallies } from '../ledger/reads.ts';
 
 const names = ['outcome', 'status', 'mode', 'toolName', 'code'] as const;
 type Facet = (typeof names)[number];
@@ -20,7 +22,7 @@ const rowsAtOnce = 500;
 const mostValues = 50;
 
 export async function countFacets(
-  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<OpenLedger, 'query'> },
   query: CallQuery,
   pace: SearchPace = new SearchPace(longestCountMs),
 ): Promise<CallFacets> {
@@ -83,22 +85,22 @@ type Counted = Readonly<Pick<CallTally, Facet | 'calls'>>;
 
 /** Whole hours are read from stored counts. Calls of the hours before and after, and those of a rule, are counted. */
 function* countedParts(
-  { queries }: Pick<Ledger, 'queries'>,
+  ledger: Pick<OpenLedger, 'query'>,
   { since, until, toolName, ruleId }: CallQuery,
 ): Generator<() => Awaitable<readonly Counted[]>, void> {
   const stepMs = Number.MAX_SAFE_INTEGER;
   if (ruleId !== undefined) {
-    yield () => queries.countCalls({ since, until, toolName, ruleId, stepMs });
+    yield () => readCallCounts(ledger, { since, until, toolName, ruleId, stepMs });
     return;
   }
   const first = since && Math.min(Math.ceil(since / hourMs) * hourMs, until ?? Infinity);
   const last = until && Math.max(Math.floor(until / hourMs) * hourMs, first ?? 0);
   if (since !== undefined && first !== since)
-    yield () => queries.countCalls({ since, until: first, toolName, stepMs });
+    yield () => readCallCounts(ledger, { since, until: first, toolName, stepMs });
   if (first === undefined || last === undefined || first < last)
-    yield () => queries.tallyCalls({ by: names, since: first, until: last, toolName });
+    yield () => readTallies(ledger, { by: names, since: first, until: last, toolName });
   if (until !== undefined && last !== until)
-    yield () => queries.countCalls({ since: last, until, toolName, stepMs });
+    yield () => readCallCounts(ledger, { since: last, until, toolName, stepMs });
 }
 
 const isWanted = (tally: Counted, query: CallQuery): boolean => {
@@ -117,7 +119,7 @@ type Cap = { readonly of: NonNullable<CallFacets['capOf']>; readonly most: numbe
 type CountedPage = { readonly rows: readonly CallSummary[]; readonly cap: Cap | undefined };
 
 async function* pagesOf(
-  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<Ledger, 'queries'> },
+  reads: Pick<BoundedReads, 'pause'> & { readonly ledger: Pick<OpenLedger, 'query'> },
   query: CallQuery,
   pace: SearchPace,
 ): AsyncGenerator<CountedPage, void, undefined> {
@@ -126,7 +128,7 @@ async function* pagesOf(
   let lookedAt = 0;
   for (;;) {
     const scan = pace.begin();
-    const { rows, next } = await reads.ledger.queries.findCalls({
+    const { rows, next } = await findCalls(reads.ledger, {
       ...query,
       limit: rowsAtOnce,
       cursor,

@@ -3,7 +3,8 @@ import { safeId } from '../base/safe-id.ts';
 import { boundingBins } from '../call/tool-bounds.ts';
 import { unknownTool } from '../call/unknown-tool.ts';
 import { latencyOfBin } from '../ledger/call-tally.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
+import { readTallies, findConfirmations, lastPosition } from '../ledger/reads.ts';
 
 export type LedgerCounts = {
   readonly merged: readonly ToolTally[];
@@ -19,11 +20,11 @@ export type LedgerCounts = {
 };
 
 export async function countLedger(
-  ledger: Pick<Ledger, 'queries' | 'entries'>,
+  ledger: Pick<OpenLedger, 'query' | 'readEntries'>,
   known: readonly string[],
 ): Promise<LedgerCounts> {
-  const tallies = await ledger.queries.tallyCalls({ by: ['toolName', 'outcome', 'code', 'bin'] });
-  const held = await ledger.queries.findConfirmations({ status: 'pending', limit: 1_000 });
+  const tallies = await readTallies(ledger, { by: ['toolName', 'outcome', 'code', 'bin'] });
+  const held = await findConfirmations(ledger, { status: 'pending', limit: 1_000 });
   const common = new Set(known);
   const merged = mergeTools(tallies, common);
   return {
@@ -33,7 +34,7 @@ export async function countLedger(
     unresolved: tallies.reduce((sum, each) => sum + each.unresolved, 0),
     costMicros: tallies.reduce((sum, each) => sum + each.costMicros, 0),
     held: held.rows.length,
-    position: await ledger.entries.lastPosition(),
+    position: await lastPosition(ledger),
   };
 }
 

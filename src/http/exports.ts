@@ -1,11 +1,12 @@
 /** Exports of the ledger, a few at a time, each in its own thread. */
-import { Worker } from 'node:worker_threads';
 import { QuittanceError } from '../base/error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { exportLedger } from '../replay/export-ledger.ts';
-import { fromSent } from './contract-work.ts';
-import type { ExportThreadData, ExportThreadMessage } from './export-thread.ts';
+import { behindServer } from '../threads/priority.ts';
+import { TaskThread, taskModule } from '../threads/task-thread.ts';
+import type { ExportAnswer, ExportData, ExportOrder } from './export-task.ts';
 import { HttpRefusal } from './problem.ts';
+import { readHeads } from '../ledger/reads.ts';
 
 const mostAtOnce = 2;
 /** The memory for one entry. Writing an entry takes several times its size. */
@@ -13,7 +14,7 @@ const largestEntryBytes = 8_388_608;
 const memoryMb = 112;
 
 type Options = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** Without a URL the ledger is in memory and is read on this thread, in slices. */
   readonly ledgerUrl: string | undefined;
   readonly toolVersion: string;
@@ -69,7 +70,7 @@ export class Exports {
     const { ledger, ledgerUrl, toolVersion } = this.#options;
     if (ledgerUrl !== undefined)
       return inThread({ ledgerUrl, sessionId, toolVersion, now: ledger.now() }, signal);
-    const sessions = sessionId === undefined ? undefined : await ledger.integrity.readHeads(sessionId);
+    const sessions = sessionId === undefined ? undefined : await readHeads(ledger, sessionId);
     if (sessions?.length === 0) throw unknownSession();
     return (await exportLedger(ledger, { sessions, toolVersion, signal })).text;
   }
@@ -83,60 +84,31 @@ export type StartedExport = {
 };
 
 async function inThread(
-  about: Omit<ExportThreadData, 'kind' | 'entryBytes'>,
+  about: Omit<ExportData, 'entryBytes'>,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<string, void, undefined>> {
-  // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const worker = new Worker(new URL(`./export-thread${extension}`, import.meta.url), {
-    workerData: { kind: 'export', entryBytes: largestEntryBytes, ...about } satisfies ExportThreadData,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 8 },
+  const thread = new TaskThread<ExportOrder, ExportAnswer>({
+    module: taskModule('export-task', import.meta.url),
+    data: { entryBytes: largestEntryBytes, ...about } satisfies ExportData,
+    niceness: behindServer,
+    memory: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 8 },
   });
-  const received: ExportThreadMessage[] = [];
-  let failure: unknown;
-  let wake: (() => void) | undefined;
-  worker.on('message', (message: ExportThreadMessage) => {
-    received.push(message);
-    wake?.();
-  });
-  worker.on('error', (error) => {
-    failure = error;
-    wake?.();
-  });
-  worker.on('exit', () => {
-    failure ??= new Error('The thread of the export ended early.');
-    wake?.();
-  });
-  // Never terminate the thread: during a database read, that would end the process.
-  const stop = (): void => {
-    worker.postMessage('stop');
-    wake?.();
-  };
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
-  const receive = async (): Promise<ExportThreadMessage> => {
-    for (;;) {
-      const message = received.shift();
-      if (message !== undefined) return message;
-      if (failure !== undefined) throw failure;
-      await new Promise<void>((resolve) => (wake = resolve));
-    }
-  };
-  const first = await receive();
+  const end = (): void => void thread.end();
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  const first = await thread.order('open', { signal });
   if (first.type !== 'ready') throw refusalOf(first);
   return (async function* pieces() {
     for (;;) {
-      worker.postMessage('next');
-      const message = await receive();
-      if (message.type === 'end') return;
-      if (message.type !== 'piece') throw refusalOf(message);
-      yield message.text;
+      const answer = await thread.order('next', { signal });
+      if (answer.type === 'end') return;
+      if (answer.type !== 'piece') throw refusalOf(answer);
+      yield answer.text;
     }
   })();
 }
 
-function refusalOf(message: ExportThreadMessage): Error {
+function refusalOf(message: ExportAnswer): Error {
   switch (message.type) {
     case 'unknown':
       return unknownSession();
@@ -146,8 +118,6 @@ function refusalOf(message: ExportThreadMessage): Error {
         `The entry at position ${message.position} has ${message.bytes} bytes, and entries of at most ${largestEntryBytes} are exported over HTTP. \`quittance export\` on the machine of the ledger has no such limit.`,
         { bytes: String(message.bytes), most: String(largestEntryBytes) },
       );
-    case 'failed':
-      return message.error === undefined ? new Error(message.message) : fromSent(message.error);
     case 'ready':
     case 'piece':
     case 'end':

@@ -1,5 +1,5 @@
 /** Starts forks of sessions. A few run at a time; the end of the server ends them. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { SessionFork } from '../replay/fork-session.ts';
 import type { RepeatableCall } from '../replay/repeat-calls.ts';
 import { repeatCalls } from '../replay/repeat-calls.ts';
@@ -24,7 +24,7 @@ type BegunFork = {
 
 /** The parts of a server that forks use. */
 type ForkHost = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly runtime: Runtime;
   readonly tools: readonly AnyTool[];
   readonly reader: Reader;
@@ -47,7 +47,7 @@ export class Forks {
     host: ForkHost,
     asker: Forker,
     from: string,
-    { callId, as = forkId(from), goOn = false }: NewFork,
+    { callId, as = forkId(from), continue: continues = false }: NewFork,
   ): Promise<StartedFork> {
     if (this.#running >= mostRunning)
       throw new HttpRefusal(
@@ -60,7 +60,7 @@ export class Forks {
     this.#running++;
     try {
       const started = await this.#begin(host, asker, { from, callId, as });
-      void this.#repeat(host, asker.actor, { ...started, goOn });
+      void this.#repeat(host, asker.actor, { ...started, continues });
       return { sessionId: as, fork: started.fork, calls: started.calls.length };
     } catch (error) {
       this.#running--;
@@ -84,14 +84,14 @@ export class Forks {
   async #repeat(
     { runtime, closing }: ForkHost,
     actor: Actor,
-    { fork, calls, sessionId, goOn }: BegunFork & { readonly goOn: boolean },
+    { fork, calls, sessionId, continues }: BegunFork & { readonly continues: boolean },
   ): Promise<void> {
     try {
       await repeatCalls(runtime, calls, {
         sessionId,
         parentSessionId: fork.fromSessionId,
         askedBy: identityOf(actor),
-        goOn,
+        continues,
         signal: closing,
       });
     } catch (error) {

@@ -2,11 +2,11 @@
 import { checkKeys } from '../base/check-keys.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import type { BudgetRule } from '../runtime/host/budget.ts';
-import { checkBudgets } from '../runtime/host/budget.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
+import { checkBudgets } from '../runtime/budget.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { AnsweredRequest, AppLimits } from './app.ts';
 import { checkServerOptions } from './check-server-options.ts';
@@ -18,7 +18,7 @@ import { proxyHeaders } from './read-address.ts';
 import type { SignInOptions } from './sign-in/sign-in-options.ts';
 
 export type HttpServerOptions = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** Makes and decides calls. Its ledger must be the same. */
   readonly runtime: Runtime;
   /** The tools to show. The default is those of the runtime. */

@@ -1,6 +1,6 @@
 /** The work of a job, in a thread with its own ledger handle or on this thread. */
 import { parseAnchor } from '../ledger/anchor.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { BacktestSlice } from '../replay/backtest.ts';
 import { backtest } from '../replay/backtest.ts';
 import type { BacktestReport } from '../replay/backtest-report.ts';
@@ -8,6 +8,7 @@ import { verifyLedger } from '../replay/verify-ledger.ts';
 import type { TypedDocuments } from './api/contract.ts';
 import type { Verification, VerifyFinding } from './api/job.ts';
 import { loadTyped } from './contract-work.ts';
+import { readTallies } from '../ledger/reads.ts';
 
 export type JobOrder =
   | { readonly kind: 'verify'; readonly anchor: string | undefined }
@@ -26,7 +27,7 @@ export type JobProgress = { readonly done: number; readonly total: number; reado
 const mostFindings = 100;
 
 export async function runJobWork(
-  ledger: Ledger,
+  ledger: OpenLedger,
   order: JobOrder,
   signal: AbortSignal,
   tell: (progress: JobProgress) => void,
@@ -53,7 +54,7 @@ export async function runJobWork(
 }
 
 async function verify(
-  ledger: Ledger,
+  ledger: OpenLedger,
   anchor: string | undefined,
   signal: AbortSignal,
   tell: (progress: JobProgress) => void,
@@ -82,7 +83,7 @@ async function verify(
   return { ok: problems === 0 && !signal.aborted, entries, sessions, calls, problems, findings };
 }
 
-async function countCalls(ledger: Ledger): Promise<{ readonly calls: number }> {
-  const [all] = await ledger.queries.tallyCalls({ by: [] });
+async function countCalls(ledger: OpenLedger): Promise<{ readonly calls: number }> {
+  const [all] = await readTallies(ledger, { by: [] });
   return { calls: all?.calls ?? 0 };
 }

@@ -1,9 +1,11 @@
 /** Starts, follows and stops jobs. A few run at a time, and the last ones are remembered. */
 import { randomBytes } from 'node:crypto';
-import { Worker } from 'node:worker_threads';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Job, JobSummary } from './api/job.ts';
-import type { JobThreadData, JobThreadMessage } from './job-thread.ts';
+import { behindServer } from '../threads/priority.ts';
+import { TaskThread, taskModule } from '../threads/task-thread.ts';
+import type { JobData } from './job-task.ts';
+import { throttle } from './job-task.ts';
 import type { JobOrder, JobProgress, JobResult } from './job-work.ts';
 import { runJobWork } from './job-work.ts';
 import { HttpRefusal } from './problem.ts';
@@ -19,12 +21,12 @@ type Running = {
 };
 
 export class Jobs {
-  readonly #ledger: Ledger;
+  readonly #ledger: OpenLedger;
   readonly #ledgerUrl: string | undefined;
   readonly #jobs = new Map<string, Running>();
 
   /** With a URL the work runs in a thread with its own handle; without one, on this thread in slices. */
-  constructor(ledger: Ledger, ledgerUrl: string | undefined) {
+  constructor(ledger: OpenLedger, ledgerUrl: string | undefined) {
     this.#ledger = ledger;
     this.#ledgerUrl = ledgerUrl;
   }
@@ -142,7 +144,7 @@ export class Jobs {
       const { result } =
         this.#ledgerUrl === undefined
           ? await runJobWork(this.#ledger, order, signal, throttle(tell))
-          : await inThread({ ledgerUrl: this.#ledgerUrl, order }, signal, tell);
+          : await inThread(this.#ledgerUrl, order, signal, tell);
       change({ result, status: signal.aborted ? 'stopped' : 'done', endedAt: this.#ledger.now() });
     } catch (error) {
       change({
@@ -173,49 +175,32 @@ function summarize({ result, kind, ...job }: Job): JobSummary {
   return { ...job, kind: 'backtest', result: { policyVersion, calls, judged, different, complete } };
 }
 
-function throttle(tell: (progress: JobProgress) => void): (progress: JobProgress) => void {
-  let sentAt = 0;
-  return (progress) => {
-    const now = performance.now();
-    if (now - sentAt < 100 && progress.done < progress.total) return;
-    sentAt = now;
-    tell(progress);
-  };
-}
-
-function inThread(
-  data: JobThreadData,
+async function inThread(
+  ledgerUrl: string,
+  order: JobOrder,
   signal: AbortSignal,
-  tell: (progress: JobProgress) => void,
+  onProgress: (progress: JobProgress) => void,
 ): Promise<JobResult> {
-  // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
-  const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-  const worker = new Worker(new URL(`./job-thread${extension}`, import.meta.url), {
-    workerData: data,
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxOldGenerationSizeMb: jobMemoryMb },
+  const thread = new TaskThread<JobOrder, JobResult, JobProgress>({
+    module: taskModule('job-task', import.meta.url),
+    data: { ledgerUrl } satisfies JobData,
+    niceness: behindServer,
+    memory: { maxOldGenerationSizeMb: jobMemoryMb },
   });
-  return new Promise((resolve, reject) => {
-    let result: JobResult | undefined;
-    let patience: NodeJS.Timeout | undefined;
-    const stop = (): void => {
-      worker.postMessage('stop');
-      patience = setTimeout(() => {
-        worker.unref();
-        reject(new Error('The thread of the job should stop, and has not yet.'));
-      }, stoppingMs).unref();
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    worker.on('message', (message: JobThreadMessage) => {
-      if (message.type === 'progress') tell(message.progress);
-      else ({ result } = message);
-    });
-    worker.once('error', reject);
-    worker.once('exit', (code) => {
-      signal.removeEventListener('abort', stop);
-      clearTimeout(patience);
-      if (result === undefined) reject(new Error(`The thread of the job ended with code ${code}.`));
-      else resolve(result);
-    });
-  });
+  const late = Promise.withResolvers<never>();
+  let patience: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    patience = setTimeout(
+      () => late.reject(new Error('The thread of the job should stop, and has not yet.')),
+      stoppingMs,
+    ).unref();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([thread.order(order, { signal, onProgress }), late.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    clearTimeout(patience);
+    void thread.end();
+  }
 }

@@ -5,13 +5,14 @@
 import type { CallRef } from './bounded-reads.ts';
 import { HttpRefusal } from './problem.ts';
 import type { Service } from './service.ts';
+import { measureStoredCall, findConfirmation } from '../ledger/reads.ts';
 
 /** The largest call that a request may change, in bytes of the ledger. */
 export const largestChangedBytes = 2_097_152;
 
 /** Throws 413 if the call is too large to change over HTTP. A missing call has no size. */
 export async function refuseLargeCall({ ledger }: Pick<Service, 'ledger'>, ref: CallRef): Promise<void> {
-  const bytes = await ledger.journal.measureCall(ref.sessionId, ref.callId);
+  const bytes = await measureStoredCall(ledger, ref.sessionId, ref.callId);
   if (bytes <= largestChangedBytes) return;
   throw new HttpRefusal(
     'http.too_large',
@@ -25,6 +26,6 @@ export async function refuseLargeQuestion(
   service: Pick<Service, 'ledger'>,
   confirmationId: string,
 ): Promise<void> {
-  const found = await service.ledger.queries.findConfirmation(confirmationId);
+  const found = await findConfirmation(service.ledger, confirmationId);
   if (found !== undefined) await refuseLargeCall(service, found);
 }

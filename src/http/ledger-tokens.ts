@@ -1,5 +1,5 @@
 /** Tokens in the database of the ledger, for servers on several hosts. */
-import type { Documents } from '../ledger/documents.ts';
+import type { Documents } from '../ledger/ledger.ts';
 import { ContentDocument } from './content-document.ts';
 import type {
   FoundLogin,
@@ -9,7 +9,7 @@ import type {
   TokenContent,
   TokenRecord,
   Tokens,
-} from '../runtime/host/token-content.ts';
+} from '../runtime/tokens.ts';
 import {
   findLogin,
   findNamed,
@@ -20,7 +20,7 @@ import {
   removeLogin,
   removeToken,
   tokenFormat,
-} from '../runtime/host/token-content.ts';
+} from '../runtime/tokens.ts';
 
 export class LedgerTokens implements Tokens {
   readonly #document: ContentDocument<TokenContent>;

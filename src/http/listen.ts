@@ -1,18 +1,17 @@
 /** The sockets: a Node server that limits how long it waits for clients. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { QuittanceError } from '../base/error.ts';
 import type { App } from './app.ts';
-import { HttpRefusal, problemResponse } from './problem.ts';
+import { HttpRefusal, problemResponse, toProblem } from './problem.ts';
 import type { ProxyHeader, ReadAddress } from './read-address.ts';
 import { limitKey } from './read-address.ts';
-import { refuseSocket } from './refuse-socket.ts';
-import { addSafeHeaders } from './safe-headers.ts';
+import { addSafeHeaders, safeHeaders } from './safe-headers.ts';
 
-export type ListenOptions = {
+type ListenOptions = {
   readonly host: string;
   readonly port: number;
   readonly timeouts: ListenTimeouts;
@@ -35,7 +34,7 @@ export type ListenTimeouts = {
   readonly keepAliveMs: number;
 };
 
-export type Listening = {
+type Listening = {
   readonly port: number;
   /** Accepts no more requests, lets open ones finish, and cuts off the rest after a moment. */
   readonly close: () => Promise<void>;
@@ -202,3 +201,37 @@ const toRefusal = (error: NodeJS.ErrnoException, host: string, port: number): Er
           error,
         )
       : error;
+
+/** Refuses input that never became a request: Node could not parse it, or did not get it in time. */
+
+/** Sends a refusal and ends the connection, because the start of the next request is unknown. */
+function refuseSocket(error: NodeJS.ErrnoException, socket: Duplex, isAnswering: boolean): void {
+  // During another answer, the client would take these bytes for a part of it.
+  if (!isAnswering && socket.writable && error.code !== 'ECONNRESET')
+    socket.write(toText(toSocketRefusal(error)));
+  socket.destroy(error);
+}
+
+function toSocketRefusal({ code }: NodeJS.ErrnoException): HttpRefusal {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new HttpRefusal('http.timeout', 'Send the request again, faster, and all of it.');
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new HttpRefusal(
+      'http.head_too_large',
+      'Address and headers may have 16 KiB together, and there may be a hundred headers. Send less; what is long belongs in a body.',
+    );
+  return new HttpRefusal('http.bad_request', 'This is not a valid HTTP/1.1 request.');
+}
+
+function toText(refusal: HttpRefusal): string {
+  const problem = toProblem(refusal);
+  const body = JSON.stringify(problem);
+  const headers = [
+    ...safeHeaders,
+    ['content-type', 'application/problem+json; charset=utf-8'],
+    ['content-length', String(Buffer.byteLength(body))],
+    ['connection', 'close'],
+  ].map(([name, value]) => `${name}: ${value}`);
+  const status = `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? 'Refused'}`;
+  return `${[status, ...headers].join('\r\n')}\r\n\r\n${body}`;
+}

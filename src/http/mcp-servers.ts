@@ -2,7 +2,7 @@
  * The MCP servers of this ledger: what gateways reported about them, what they list, and what people answered. Gateways
  * are often other processes, so all of it comes from the ledger's documents.
  */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { openReviewDocuments } from '../mcp/review/review-documents.ts';
 import type { ListedServer, ListedServerTool } from '../mcp/review/tool-reviews.ts';
 import { ToolReviews } from '../mcp/review/tool-reviews.ts';
@@ -30,10 +30,10 @@ export class McpServers {
   /** Tools are examined once for each list. */
   readonly #warnings = new WeakMap<ListedServerTool, readonly ToolWarning[]>();
 
-  constructor(ledger: Ledger, ledgerPath: string | undefined) {
+  constructor(ledger: OpenLedger, ledgerPath: string | undefined) {
     const now = (): number => ledger.now();
     this.reviews = new ToolReviews(openReviewDocuments(ledger, ledgerPath), now);
-    this.#board = new GatewayBoard(openReviewDocuments(ledger, ledgerPath, 'gateways'), ledger.owners, now);
+    this.#board = new GatewayBoard(openReviewDocuments(ledger, ledgerPath, 'gateways'), ledger, now);
   }
 
   /** By name. */

@@ -1,6 +1,6 @@
 /** Counters of the server itself. */
 import { storeBounds } from '../call/tool-bounds.ts';
-import type { RuntimeTime } from '../runtime/host/telemetry.ts';
+import type { RuntimeTime } from '../runtime/telemetry.ts';
 
 /** Bounds for requests, in seconds. */
 export const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;

@@ -1,5 +1,5 @@
 /** Opens what tells callers apart: tokens, logins of browsers, and sign-ins. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { createSeal } from '../ledger/seal.ts';
 import type { AccessOptions } from './access.ts';
 import { Access } from './access.ts';
@@ -10,7 +10,7 @@ import { openSignInContent } from './sign-in/open-sign-in-content.ts';
 import { OpenIdProvider } from './sign-in/openid-provider.ts';
 import { checkSignInOptions } from './sign-in/sign-in-options.ts';
 import { SignIns } from './sign-in/sign-ins.ts';
-import type { Tokens } from '../runtime/host/token-content.ts';
+import type { Tokens } from '../runtime/tokens.ts';
 import { TokenFile, tokenFilePath } from './token-file.ts';
 
 /** A caller is known by a token, a browser login or a sign-in. */
@@ -31,7 +31,7 @@ export function openAccess(
 }
 
 /** Tokens are next to the file of the ledger, in its database, or in this process. */
-export function openTokenStore(ledger: Ledger, path: string | undefined): Tokens {
+export function openTokenStore(ledger: OpenLedger, path: string | undefined): Tokens {
   const now = (): number => ledger.now();
   return path === undefined && ledger.documents !== undefined
     ? new LedgerTokens(ledger.documents, now)

@@ -327,7 +327,7 @@ export const decideScript: string = `'use strict';
       if (fields.length === 0) add('p', 'No differences.');
       else drawPreview(block('Compared with the last call'), { kind: 'fields', fields });
       if (more > 0) add('p', 'And ' + more + ' more differences.');
-    } else add('p', 'No preview: this tool has none, and there is no earlier call on the same resource to compare with.').className = 'muted';
+    } else add('p', 'No preview: this tool has none, and there is no comparison with an earlier call on the same resource.').className = 'muted';
     add('h3', 'Arguments');
     drawJson(block('Arguments'), question.effectiveInput, '');
     for (const artifact of question.artifacts ?? []) {

@@ -63,7 +63,7 @@ describe('the address of a caller', () => {
     ['for="6.6.6.6, for=7.7.7.7", for=_hidden', '10.0.0.7'],
     ['for="a\\",for=6.6.6.6"', '10.0.0.7'],
     ['proto=https', '10.0.0.7'],
-  ])('of Forwarded: %s', (header, address) => {
+  ])('the address of a caller of Forwarded: %s', (header, address) => {
     expect(reader(['10.0.0.0/8'], 'forwarded')('10.0.0.7', header)).toBe(address);
   });
 

@@ -6,12 +6,13 @@ import type { Call } from '../call/call.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import { outcomeToContentParts } from '../call/model-content.ts';
 import type { BoundedReads, CallRef } from './bounded-reads.ts';
-import { toCallSummary } from '../ledger/summarize-call.ts';
+import { toCallSummary } from '../ledger/listed-call.ts';
 import { buildTrace } from '../ledger/trace.ts';
 import { foldStored, isCallEvent } from '../ledger/fold-stored.ts';
-import { undoneCallId, undoneToolName } from '../runtime/host/undo-tool.ts';
+import { undoneCallId, undoneToolName } from '../runtime/undo-tool.ts';
 import type { CallDetail, RelatedCall } from './api/call.ts';
 import { toTraceUrl } from './trace-url.ts';
+import { findCalls } from '../ledger/reads.ts';
 
 export async function readCallDetail(
   reads: BoundedReads,
@@ -55,7 +56,7 @@ async function causeOf(
 ): Promise<readonly RelatedCall[]> {
   const cause = causeIn(events);
   if (cause === undefined) return [];
-  const { rows } = await reads.ledger.queries.findCalls({
+  const { rows } = await findCalls(reads.ledger, {
     sessionId,
     until: requestedAt + 1,
     limit: mostCauses,

@@ -9,6 +9,7 @@ import type { AuditPage, AuditQuery, FeedEntry, FeedPage } from './api/feed.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import type { FollowFilter } from './follow-filter.ts';
 import { pick } from './follow-filter.ts';
+import { lastPosition, measureEntries } from '../ledger/reads.ts';
 
 /** How many entries one request reads. */
 const entriesAtOnce = 1_000;
@@ -37,7 +38,7 @@ export async function readFeedPage(
     entries.push({ ...each, previous, events });
     previous = position;
   }
-  const more = position < (await reads.ledger.entries.lastPosition());
+  const more = position < (await lastPosition(reads.ledger));
   return { entries, position, more, ...(large.length > 0 && { large }) };
 }
 
@@ -84,7 +85,7 @@ export async function readAudit(
     }
     if (records.length >= limit) break;
   }
-  const more = position < (await reads.ledger.entries.lastPosition());
+  const more = position < (await lastPosition(reads.ledger));
   return { records, position, more, ...(large.length > 0 && { large }) };
 }
 
@@ -98,7 +99,7 @@ async function* readOn(
 ): AsyncGenerator<Read, void, undefined> {
   const { ledger, limits } = reads;
   for (let position = after; left() > 0 && !reads.isSpent;) {
-    const sizes = await ledger.entries.measure({ after: position, limit: Math.min(left(), readAtOnce) });
+    const sizes = await measureEntries(ledger, { after: position, limit: Math.min(left(), readAtOnce) });
     if (sizes.length === 0) return;
     for (const size of sizes) {
       if (left() <= 0 || reads.isSpent) return;
@@ -109,7 +110,7 @@ async function* readOn(
         continue;
       }
       await reads.spend(size.bytes);
-      for (const stored of await ledger.entries.read({ after: from, limit: 1 })) {
+      for (const stored of await ledger.readEntries({ after: from, limit: 1 })) {
         const { depth, events } = readStored(stored);
         yield { position: stored.position, sessionId: stored.sessionId, depth, events };
       }

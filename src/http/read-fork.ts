@@ -2,7 +2,7 @@
 import { foldStored } from '../ledger/fold-stored.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import { readEntry } from '../ledger/formats/v1/read-entry.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { SessionFork } from '../replay/fork-session.ts';
 import type { RepeatableCall } from '../replay/repeat-calls.ts';
 import { toRepeatable } from '../replay/repeat-calls.ts';
@@ -47,8 +47,8 @@ export async function readForkPlan(reads: BoundedReads, { sessionId, callId }: C
 }
 
 /** The origin of a session, if it is a fork. Failed requests may be recorded before the session begins. */
-export async function readOrigin(ledger: Ledger, sessionId: string): Promise<SessionFork | undefined> {
-  for (const entry of await ledger.entries.read({ sessionId, after: 0, limit: 5 }))
+export async function readOrigin(ledger: OpenLedger, sessionId: string): Promise<SessionFork | undefined> {
+  for (const entry of await ledger.readEntries({ sessionId, after: 0, limit: 5 }))
     for (const event of readEntry(entry).events) {
       if (event.type === 'call.not_accepted') continue;
       if (!isKnownEvent(event) || event.type !== 'session.forked') return undefined;

@@ -2,6 +2,7 @@
 import type { CallSummary } from '../ledger/call-query.ts';
 import type { StoredCall } from '../ledger/journal.ts';
 import type { BoundedReads } from './bounded-reads.ts';
+import { findSessions, findCalls } from '../ledger/reads.ts';
 
 export type NewestCalls = {
   /** Oldest first. `stored` is missing if the call is too large to read. */
@@ -19,15 +20,15 @@ export async function readNewestCalls(
   sessionId: string,
   { most, until }: { readonly most: number; readonly until?: (row: CallSummary) => boolean },
 ): Promise<NewestCalls> {
-  const { queries } = reads.ledger;
+  const { ledger } = reads;
   const {
     rows: [session],
-  } = await queries.findSessions({ sessionId, limit: 1 });
+  } = await findSessions(ledger, { sessionId, limit: 1 });
   const total = session?.calls ?? 0;
   const calls: NewestCalls['calls'][number][] = [];
   let cursor: string | undefined;
   do {
-    const page = await queries.findCalls({
+    const page = await findCalls(ledger, {
       sessionId,
       limit: Math.min(pageSize, most - calls.length),
       cursor,

@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { findDuplicateKey } from '../base/duplicate-key.ts';
 import { defineMember, formatPath, parseJson } from '../base/json.ts';
-import type { JsonSchemaChecker } from '../tool/json-schema.ts';
+import type { JsonSchemaChecker } from '../tool/schema.ts';
 import type { SchemaIssue } from '../tool/schema-issue.ts';
 import { HttpRefusal } from './problem.ts';
 

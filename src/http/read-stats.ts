@@ -3,17 +3,18 @@
  * store counts its calls.
  */
 import type { BoundedReads } from './bounded-reads.ts';
-import type { RuleDenials } from '../ledger/call-count.ts';
-import type { CallTally } from '../ledger/call-tally.ts';
+import type { RuleDenials, CallTally } from '../ledger/call-tally.ts';
 import { hourMs } from '../ledger/call-tally.ts';
-import type { BudgetRule } from '../runtime/host/budget.ts';
-import type { Stats } from './api/stats.ts';
-import { readBudgets } from './read-budgets.ts';
-import { readNow } from './read-now.ts';
-import type { CountedTool } from './tool-counts.ts';
-import { ToolCounts } from './tool-counts.ts';
+import type { BudgetRule, Budget } from '../runtime/budget.ts';
+import type { Stats, BudgetBurn } from './api/stats.ts';
 import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
 import type { MutableCounts } from './count-outcomes.ts';
+import { bindBudgets } from '../runtime/budget.ts';
+import { isHandoff } from '../call/call.ts';
+import { foldStored } from '../ledger/fold-stored.ts';
+import { isReasonCode, reasonOf } from '../call/reason.ts';
+import { readDenials, readCallCounts, findCalls, readCounters } from '../ledger/reads.ts';
+import { readTallies, findConfirmations } from '../ledger/reads.ts';
 
 /** The requested span. Default: the last day. */
 export type AskedSpan = Omit<StatsRange, 'since' | 'until'> & {
@@ -33,7 +34,7 @@ export function spanOf(
   return { since: asked.since ?? until - dayMs, until };
 }
 
-export type StatsRange = {
+type StatsRange = {
   readonly since: number;
   readonly until: number;
   readonly buckets: number;
@@ -120,7 +121,7 @@ export async function readStats(
   // Together: on a server, each question takes a round trip.
   const [rules, spent, now] = await Promise.all([
     // Rules do not belong to a tool.
-    asked.toolName === undefined ? reads.ledger.queries.countDenials(span) : [],
+    asked.toolName === undefined ? readDenials(reads.ledger, span) : [],
     readBudgets(reads, budgets),
     readNow(reads),
     isShort ? countSteps(reads, span, bucketMs, take) : countHours(reads, span, bucketMs, take),
@@ -163,7 +164,7 @@ async function countSteps(
 ): Promise<void> {
   for (const [from, to] of cut(since, until, pieceOfShortMs)) {
     const range = { since: from, until: to, toolName };
-    for (const count of await reads.ledger.queries.countCalls({ ...range, stepMs })) {
+    for (const count of await readCallCounts(reads.ledger, { ...range, stepMs })) {
       take.inTime(count, count.at);
       take.ofTool(count);
     }
@@ -178,15 +179,15 @@ async function countHours(
   bucketMs: number,
   take: Take,
 ): Promise<void> {
-  const { queries } = reads.ledger;
+  const { ledger } = reads;
   const hourStep = bucketMs / hourMs;
   // A very long span is cut, so that other requests run in between.
   const pieceMs = Math.max(longestMs, bucketMs, Math.ceil((until - since) / mostPieces / dayMs) * dayMs);
   for (const [from, to] of cut(since, until, pieceMs)) {
     const range = { since: from, until: to, toolName };
     const [inTime, ofTools] = await Promise.all([
-      queries.tallyCalls({ by: ['hour', 'outcome', 'code', 'bin'], hourStep, ...range }),
-      queries.tallyCalls({ by: ['toolName', 'outcome', 'code', 'bin'], ...range }),
+      readTallies(ledger, { by: ['hour', 'outcome', 'code', 'bin'], hourStep, ...range }),
+      readTallies(ledger, { by: ['toolName', 'outcome', 'code', 'bin'], ...range }),
     ]);
     for (const tally of inTime) take.inTime(tally, tally.hour * hourMs);
     for (const tally of ofTools) take.ofTool(tally);
@@ -205,3 +206,233 @@ function* cut(since: number, until: number, pieceMs: number): Generator<readonly
     from = to;
   }
 }
+
+/** Usage of budgets: those of the server, and those that the newest calls drew on. */
+
+const mostBudgets = 50;
+const newestCalls = 100;
+
+async function readBudgets(
+  reads: BoundedReads,
+  rules: readonly BudgetRule[],
+): Promise<readonly BudgetBurn[]> {
+  const { ledger } = reads;
+  const known = bindBudgets(rules, '', '');
+  const today = new Date(ledger.now()).toISOString().slice(0, 10);
+  const drawn = new Map<string, BudgetBurn['metric']>();
+  for (const { counter, metric, perDay, scope } of known)
+    if (scope !== 'turn' && scope !== 'session') drawn.set(perDay ? `${counter}/${today}` : counter, metric);
+  const spent = new Map<string, BudgetBurn>();
+  const { rows } = await findCalls(ledger, { limit: newestCalls });
+  for (const stored of await reads.calls(rows))
+    for (const event of stored === 'large' || stored === undefined ? [] : stored.events) {
+      if (event.type === 'tool.started')
+        for (const { counter, metric } of event.reserved)
+          if (drawn.size < mostBudgets && metric !== 'failures' && metric !== 'consecutive_failures')
+            drawn.set(counter, metric);
+      if (event.type === 'runtime.budget_exhausted' && !spent.has(event.scope)) {
+        const { scope, metric, used, limit, at } = event;
+        spent.set(scope, { counter: scope, metric, used, reserved: 0, limit, exhaustedAt: at });
+      }
+    }
+  const names = [...drawn];
+  const counters = await readCounters(
+    ledger,
+    names.map(([counter]) => counter),
+  );
+  return [
+    ...spent.values(),
+    ...names.map(([counter, metric], index) => ({
+      counter,
+      metric,
+      ...(counters[index] ?? { used: 0, reserved: 0 }),
+      limit: limitOf(counter, metric, known),
+      exhaustedAt: undefined,
+    })),
+  ];
+}
+
+/** The lowest limit of any rule for a counter. */
+function limitOf(
+  counter: string,
+  metric: BudgetBurn['metric'],
+  known: readonly Budget[],
+): number | undefined {
+  const limits = known
+    .filter((budget) => budget.metric === metric && isOf(counter, budget))
+    .map(({ limit }) => limit);
+  return limits.length === 0 ? undefined : Math.min(...limits);
+}
+
+function isOf(counter: string, { counter: name, scope, metric, perDay }: Budget): boolean {
+  const bare = counter.replace(/\/\d{4}-\d\d-\d\d$/, '');
+  if ((bare !== counter) !== perDay) return false;
+  // Each session and each turn has its own counter.
+  return scope === 'session' || scope === 'turn'
+    ? bare.startsWith(`${scope}/`) && bare.endsWith(`/${metric}`)
+    : bare === name;
+}
+
+/** What waits right now: for a decision, for a resolution, for another process. */
+
+const mostHeld = 1_000;
+const mostRunning = 500;
+/** Running calls are rare, so that few rows are looked at. */
+const mostScanned = 20_000;
+/** Waiting calls that are named. */
+const mostNamed = 5;
+
+async function readNow(reads: BoundedReads): Promise<Stats['now']> {
+  const { ledger } = reads;
+  const [statuses, held] = await Promise.all([
+    readTallies(ledger, { by: ['status'] }),
+    findConfirmations(ledger, { status: 'pending', limit: mostHeld }),
+  ]);
+  const unresolved = statuses.reduce((sum, each) => sum + each.unresolved, 0);
+  const isRunning = statuses.some(({ status, calls }) => status === 'running' && calls > 0);
+  const [handedOff, doubtful] = await Promise.all([
+    isRunning ? countHandedOff(reads) : { count: 0, exact: true },
+    unresolved === 0 ? undefined : findCalls(ledger, { unresolved: true, limit: mostHeld }),
+  ]);
+  return {
+    held: held.rows.length,
+    open: statuses.reduce((sum, { status, calls }) => sum + (status === 'settled' ? 0 : calls), 0),
+    unresolved,
+    handedOff: handedOff.count,
+    waiting: oldest(held.rows).map(({ confirmationId, toolName, askedAt, expiresAt }) => ({
+      confirmationId,
+      toolName,
+      askedAt,
+      expiresAt,
+    })),
+    doubtful: oldest(doubtful?.rows ?? []).map(({ sessionId, callId, toolName, requestedAt }) => ({
+      sessionId,
+      callId,
+      toolName,
+      requestedAt,
+    })),
+    exact: held.next === undefined && handedOff.exact,
+  };
+}
+
+/** Lists are newest first. */
+const oldest = <Row>(rows: readonly Row[]): readonly Row[] => rows.slice(-mostNamed).reverse();
+
+/** The number of running calls that another process runs. Only their events tell. */
+async function countHandedOff(
+  reads: BoundedReads,
+): Promise<{ readonly count: number; readonly exact: boolean }> {
+  const { rows, next } = await findCalls(reads.ledger, {
+    status: 'running',
+    limit: mostRunning,
+    scan: mostScanned,
+  });
+  let count = 0;
+  let isWhole = next === undefined;
+  for (const stored of await reads.calls(rows)) {
+    if (stored === 'large') isWhole = false;
+    const call = stored === 'large' || stored === undefined ? undefined : foldStored(stored);
+    if (call !== undefined && isHandoff(call)) count++;
+  }
+  return { count, exact: isWhole };
+}
+
+/** Adds up calls by tool and by reason, and ranks them. */
+
+type CountedTool = Pick<CallTally, 'toolName' | 'outcome' | 'code' | 'bin' | 'calls' | 'costMicros'>;
+
+type OfTool = {
+  calls: number;
+  failures: number;
+  costMicros: number;
+  readonly latencies: Latencies;
+  readonly codes: Map<string, number>;
+};
+type OfCode = { count: number; denied: boolean; readonly tools: Map<string, number> };
+
+const mostTools = 10;
+const mostCodes = 20;
+const mostToolsOfCode = 3;
+
+class ToolCounts {
+  readonly #tools = new Map<string, OfTool>();
+  readonly #codes = new Map<string, OfCode>();
+
+  add({ toolName, outcome, code, bin, calls, costMicros }: CountedTool): void {
+    const word = countedOutcome({ outcome, code });
+    const tool = this.#tools.get(toolName) ?? newTool();
+    this.#tools.set(toolName, tool);
+    tool.calls += calls;
+    tool.costMicros += costMicros;
+    tool.latencies.add(bin, calls);
+    if (code !== '') {
+      const ofCode = this.#codes.get(code) ?? { count: 0, denied: word === 'denied', tools: new Map() };
+      this.#codes.set(code, ofCode);
+      ofCode.count += calls;
+      increase(ofCode.tools, toolName, calls);
+    }
+    if (word !== 'failed' && word !== 'timedOut' && word !== 'indeterminate') return;
+    tool.failures += calls;
+    increase(tool.codes, code, calls);
+  }
+
+  toLists(): Pick<Stats, 'slowTools' | 'costlyTools' | 'failingTools' | 'codes'> {
+    const tools = [...this.#tools].map(([toolName, tool]) => ({ toolName, ...tool }));
+    return {
+      slowTools: tools
+        .map(({ toolName, latencies }) => {
+          const { count, p50Ms, p95Ms } = latencies.toPercentiles();
+          return { toolName, calls: count, p50Ms, p95Ms };
+        })
+        .filter(({ calls }) => calls > 0)
+        .toSorted(
+          (one, other) => (other.p95Ms ?? 0) - (one.p95Ms ?? 0) || (one.toolName < other.toolName ? -1 : 1),
+        )
+        .slice(0, mostTools),
+      costlyTools: tools
+        .filter(({ costMicros }) => costMicros > 0)
+        .toSorted((one, other) => other.costMicros - one.costMicros)
+        .slice(0, mostTools)
+        .map(({ toolName, calls, costMicros }) => ({ toolName, calls, costMicros })),
+      failingTools: tools
+        .filter(({ failures }) => failures > 0)
+        .toSorted((one, other) => other.failures - one.failures)
+        .slice(0, mostTools)
+        .map(({ toolName, calls, failures, codes }) => ({
+          toolName,
+          failures,
+          calls,
+          topCode: ranked(codes)[0]?.[0],
+        })),
+      codes: [...this.#codes]
+        .toSorted(([, one], [, other]) => other.count - one.count)
+        .slice(0, mostCodes)
+        .map(([code, { count, denied, tools: ofCode }]) => ({
+          code,
+          title: isReasonCode(code) ? reasonOf(code).title : undefined,
+          count,
+          denied,
+          whatToDo: isReasonCode(code) ? reasonOf(code).whatToDo : undefined,
+          tools: ranked(ofCode)
+            .slice(0, mostToolsOfCode)
+            .map(([toolName, calls]) => ({ toolName, count: calls })),
+        })),
+    };
+  }
+}
+
+const newTool = (): OfTool => ({
+  calls: 0,
+  failures: 0,
+  costMicros: 0,
+  latencies: new Latencies(),
+  codes: new Map(),
+});
+
+const increase = (counts: Map<string, number>, key: string, by: number): void => {
+  counts.set(key, (counts.get(key) ?? 0) + by);
+};
+
+/** Most frequent first. */
+const ranked = (counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] =>
+  [...counts].toSorted(([, one], [, other]) => other - one);

@@ -7,9 +7,8 @@
  *
  * A thread cannot read a ledger in memory. All its reads run on this thread, in slices.
  */
-import { Worker } from 'node:worker_threads';
 import { QuittanceError } from '../base/error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Actor } from './actor.ts';
 import { Allowance } from './allowance.ts';
 import type { Answered } from './answered.ts';
@@ -18,10 +17,12 @@ import type { ReadLimits } from './bounded-reads.ts';
 import { BoundedReads } from './bounded-reads.ts';
 import { FairQueue } from './fair-queue.ts';
 import { HttpRefusal } from './problem.ts';
-import type { ReaderThreadAnswer, ReaderThreadData, ReaderThreadOrder } from './reader-thread.ts';
-import { answerReading } from './reader-thread.ts';
+import { behindServer } from '../threads/priority.ts';
+import { TaskThread, isOutOfMemory, taskModule } from '../threads/task-thread.ts';
+import type { ReaderAnswer, ReaderData, ReaderOrder } from './reader-task.ts';
+import { answerReading } from './reader-task.ts';
 import type { AnswerOf, InputOf, ReadingName } from './readings.ts';
-import { Remembered } from './remembered.ts';
+import { findCalls } from '../ledger/reads.ts';
 
 export type Asker = {
   readonly actor: Pick<Actor, 'name'>;
@@ -29,15 +30,15 @@ export type Asker = {
   readonly signal: AbortSignal;
 };
 
-export type ReadingOptions = {
+type ReadingOptions = {
   /** Estimated milliseconds on this thread. Without it, the reading never runs here. */
   readonly costOf?: number | undefined;
   /** May the answer be a moment old? */
   readonly isRemembered?: boolean;
 };
 
-export type ReaderOptions = {
-  readonly ledger: Ledger;
+type ReaderOptions = {
+  readonly ledger: OpenLedger;
   readonly ledgerUrl: string | undefined;
   readonly limits: ReadLimits;
   readonly answerBytes: number;
@@ -53,10 +54,7 @@ const memoryMb = 256;
 const mostRememberedBytes = 262_144;
 const endingMs = 5_000;
 
-type Waiting = {
-  readonly resolve: (answer: ReaderThreadAnswer) => void;
-  readonly reject: (error: unknown) => void;
-};
+type ReaderThread = TaskThread<ReaderOrder, ReaderAnswer>;
 
 export class Reader {
   readonly #options: ReaderOptions;
@@ -74,9 +72,7 @@ export class Reader {
     most: 100,
     mostPerCaller: 10,
   });
-  readonly #waiting = new Map<number, Waiting>();
-  #worker: Promise<Worker> | undefined;
-  #lastId = 0;
+  #thread: Promise<ReaderThread> | undefined;
   #isClosed = false;
 
   constructor(options: ReaderOptions) {
@@ -117,15 +113,11 @@ export class Reader {
   /** Waits until the thread has ended by itself. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const worker = await this.#worker?.catch(() => undefined);
-    if (worker === undefined) return;
-    worker.ref();
-    const ended = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage('end');
+    const thread = await this.#thread?.catch(() => undefined);
+    if (thread === undefined) return;
     let timer: NodeJS.Timeout | undefined;
-    await Promise.race([ended, new Promise((resolve) => (timer = setTimeout(resolve, endingMs)))]);
+    await Promise.race([thread.end(), new Promise((resolve) => (timer = setTimeout(resolve, endingMs)))]);
     clearTimeout(timer);
-    worker.unref();
   }
 
   async #read<Name extends ReadingName>(
@@ -187,58 +179,129 @@ export class Reader {
     ledgerUrl: string,
     name: Name,
     input: InputOf<Name>,
-  ): Promise<ReaderThreadAnswer> {
+  ): Promise<ReaderAnswer> {
     if (this.#isClosed) throw new HttpRefusal('http.not_available', 'The server is closing.');
-    this.#worker ??= this.#start(ledgerUrl);
-    const worker = await this.#worker;
-    const id = ++this.#lastId;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      worker.ref();
-      worker.postMessage({ id, name, input, now: this.#options.ledger.now() } satisfies ReaderThreadOrder);
-    });
+    const thread = await this.#liveThread(ledgerUrl);
+    try {
+      return await thread.order({ name, input, now: this.#options.ledger.now() });
+    } catch (error) {
+      throw isOutOfMemory(error)
+        ? new HttpRefusal(
+            'http.too_large',
+            `Reading this takes more than ${memoryMb} MB of memory. Ask for less.`,
+          )
+        : error;
+    }
   }
 
-  async #start(ledgerUrl: string): Promise<Worker> {
+  /** A thread that was lost is replaced by the next reading. */
+  async #liveThread(ledgerUrl: string): Promise<ReaderThread> {
+    const known = this.#thread;
+    const thread = await known?.catch(() => undefined);
+    if (thread?.isAlive !== true && this.#thread === known) this.#thread = this.#start(ledgerUrl);
+    return this.#thread as Promise<ReaderThread>; // just started, by this reading or another
+  }
+
+  async #start(ledgerUrl: string): Promise<ReaderThread> {
     const { ledger, limits, answerBytes } = this.#options;
     // Creates the read tables if they do not exist: the thread may not do that.
-    await ledger.queries.findCalls({ limit: 1 });
-    // The package has the thread as JavaScript next to this file; the sources have it as TypeScript.
-    const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
-    const worker = new Worker(new URL(`./reader-thread${extension}`, import.meta.url), {
-      workerData: { ledgerUrl, limits, answerBytes } satisfies ReaderThreadData,
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      resourceLimits: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16 },
+    await findCalls(ledger, { limit: 1 });
+    return new TaskThread({
+      module: taskModule('reader-task', import.meta.url),
+      data: { ledgerUrl, limits, answerBytes } satisfies ReaderData,
+      niceness: behindServer,
+      memory: { maxOldGenerationSizeMb: memoryMb, maxYoungGenerationSizeMb: 16 },
     });
-    worker.on('message', (answer: ReaderThreadAnswer) => {
-      const waiting = this.#waiting.get(answer.id);
-      this.#waiting.delete(answer.id);
-      if (this.#waiting.size === 0 && !this.#isClosed) worker.unref();
-      waiting?.resolve(answer);
-    });
-    worker.on('error', (error) => this.#lose(error));
-    worker.on('exit', () => this.#lose(new Error('The thread that reads the ledger ended.')));
-    return worker;
-  }
-
-  /** Refuses the requests that the thread worked for. The next request gets another thread. */
-  #lose(error: unknown): void {
-    const lost = [...this.#waiting.values()];
-    this.#worker = undefined;
-    this.#waiting.clear();
-    const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    for (const { reject } of lost)
-      reject(
-        isMemory
-          ? new HttpRefusal(
-              'http.too_large',
-              `Reading this takes more than ${memoryMb} MB of memory. Ask for less.`,
-            )
-          : error,
-      );
   }
 
   #note(failure: string | undefined): void {
     if (failure !== undefined) this.#options.onError(new Error(failure));
+  }
+}
+
+/**
+ * A cache for expensive answers that may be a moment old. Callers share them. A slightly older answer is served once more
+ * while the next one is made, so that no caller waits.
+ */
+type Kept<Answer> = {
+  readonly atMs: number;
+  readonly owner: string;
+  answer: Promise<Answer>;
+  isDue: boolean;
+};
+
+type RememberedLimits = {
+  readonly freshMs: number;
+  readonly staleMs: number;
+  readonly most: number;
+  /** Per caller: a caller with a thousand different requests evicts only its own answers. */
+  readonly mostPerCaller: number;
+};
+
+export class Remembered<Answer> {
+  readonly #limits: RememberedLimits;
+  readonly #kept = new Map<string, Kept<Answer>>();
+
+  constructor(limits: RememberedLimits) {
+    this.#limits = limits;
+  }
+
+  /** `mayKeep`: is an answer small enough for the cache? */
+  get(
+    key: string,
+    owner: string,
+    make: () => Promise<Answer>,
+    mayKeep: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    const known = this.#kept.get(key);
+    const ageMs = known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.atMs;
+    if (known !== undefined && ageMs < this.#limits.freshMs) return known.answer;
+    if (known !== undefined && ageMs < this.#limits.staleMs) {
+      if (known.isDue) return known.answer;
+      known.isDue = true;
+      this.#keep(key, owner, make(), mayKeep, known);
+      return known.answer;
+    }
+    const answer = make();
+    this.#keep(key, owner, answer, mayKeep, undefined);
+    return answer;
+  }
+
+  /** An older answer stays until the next one is ready. */
+  #keep(
+    key: string,
+    owner: string,
+    answer: Promise<Answer>,
+    mayKeep: (answer: Answer) => boolean,
+    older: Kept<Answer> | undefined,
+  ): void {
+    const kept = { atMs: performance.now(), owner, answer, isDue: false };
+    const put = (): void => {
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      this.#forget(owner);
+    };
+    if (older === undefined) put();
+    answer.then(
+      (given) => {
+        if (!mayKeep(given)) this.#drop(key, older ?? kept);
+        else if (older !== undefined && this.#kept.get(key) === older) put();
+      },
+      () => this.#drop(key, older ?? kept),
+    );
+  }
+
+  #drop(key: string, kept: Kept<Answer>): void {
+    if (this.#kept.get(key) === kept) this.#kept.delete(key);
+  }
+
+  #forget(owner: string): void {
+    const own = [...this.#kept].filter(([, each]) => each.owner === owner).map(([key]) => key);
+    for (const key of own.slice(0, Math.max(0, own.length - this.#limits.mostPerCaller)))
+      this.#kept.delete(key);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= this.#limits.most) return;
+      this.#kept.delete(oldest);
+    }
   }
 }

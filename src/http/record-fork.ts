@@ -1,10 +1,11 @@
 /** Puts a live fork on record, before its calls are made. The console and the command line use the same checks. */
 import { randomBytes } from 'node:crypto';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { SessionFork } from '../replay/fork-session.ts';
 import { beginFork } from '../replay/fork-session.ts';
 import { HttpRefusal } from './problem.ts';
 import type { ForkPlan } from './read-fork.ts';
+import { readHeads } from '../ledger/reads.ts';
 
 /** The id of a new session. */
 export const forkId = (from: string): string =>
@@ -12,7 +13,7 @@ export const forkId = (from: string): string =>
 
 /** Refuses before anything is recorded. */
 export async function recordFork(
-  ledger: Ledger,
+  ledger: OpenLedger,
   tools: readonly { readonly name: string }[],
   { position, calls }: ForkPlan,
   { from, callId, as }: { readonly from: string; readonly callId: string; readonly as: string },
@@ -24,7 +25,7 @@ export async function recordFork(
       'http.bad_request',
       `This process cannot run ${[...missing].map((name) => JSON.stringify(name.slice(0, 100))).join(', ')}. Another process has these tools.`,
     );
-  if ((await ledger.integrity.readHeads(as)).length > 0)
+  if ((await readHeads(ledger, as)).length > 0)
     throw new HttpRefusal(
       'http.bad_request',
       `Session ${JSON.stringify(as)} already exists. A fork needs a new session.`,

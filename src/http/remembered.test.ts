@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Remembered } from './remembered.ts';
+import { Remembered } from './reader.ts';
 
 const limits = { freshMs: 1e9, staleMs: 1e9, most: 3, mostPerCaller: 2 };
 const keepAll = (): boolean => true;

@@ -3,7 +3,7 @@
  * `npm run docs` writes a schema for each name. Requests are checked with these schemas, and the OpenAPI document is
  * written from them.
  */
-import type { Needed } from '../runtime/host/rights.ts';
+import type { Needed } from '../call/role.ts';
 import type { Actor } from './actor.ts';
 import type { ApiTypes } from './api-schemas.ts';
 import type { Service } from './service.ts';

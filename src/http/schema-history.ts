@@ -6,7 +6,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { digestJson } from '../base/canonical.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { formatPath, isJsonObject, readJsonText } from '../base/json.ts';
-import type { Documents, StoredDocument } from '../ledger/documents.ts';
+import type { Documents, StoredDocument } from '../ledger/ledger.ts';
 import { diffJson } from '../replay/diff-json.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { SchemaVersion } from './api/tool.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Page } from '../ledger/call-query.ts';
-import { toCursor } from '../ledger/page-cursor.ts';
-import { searchInSteps } from './search-in-steps.ts';
+import { toCursor } from '../ledger/call-query.ts';
+import { searchInSteps } from './readings.ts';
 import { SearchPace } from './search-pace.ts';
 
 type Query = { readonly limit?: number; readonly cursor?: string | undefined };

@@ -1,8 +1,9 @@
 /** Sends an artifact. A tool wrote it, so browsers must treat it as data and never run it. */
 import type { ArtifactFacts } from '../ledger/artifacts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { matchesEtag } from './matches-etag.ts';
 import { HttpRefusal } from './problem.ts';
+import { measureArtifact, readWholeArtifact, readArtifactBytes } from '../ledger/reads.ts';
 
 /** Types that a browser shows without running anything. */
 export const shownTypes = [
@@ -16,14 +17,14 @@ export const shownTypes = [
 const shown: ReadonlySet<string> = new Set(shownTypes);
 
 export async function serveArtifact(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   artifactId: string,
   headers: Headers,
 ): Promise<Response> {
   // The runtime makes ids. Anything else, such as a path, is not an id.
   const isId = /^[\w.:-]{1,200}$/.test(artifactId) && !artifactId.includes('..');
-  const found = isId ? await ledger.artifacts.measure(sessionId, artifactId) : undefined;
+  const found = isId ? await measureArtifact(ledger, sessionId, artifactId) : undefined;
   if (found === undefined)
     throw new HttpRefusal(
       'http.not_found',
@@ -68,7 +69,7 @@ const pieceBytes = 262_144;
 const largestOdd = 4_194_304;
 
 async function contentOf(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   artifactId: string,
   { encoding, bytes }: ArtifactFacts,
@@ -79,12 +80,12 @@ async function contentOf(
         'http.too_large',
         `The artifact holds text that is not valid Unicode, and ${bytes} bytes of it; at most ${largestOdd} of such are sent over HTTP.`,
       );
-    const found = await ledger.artifacts.read(sessionId, artifactId);
+    const found = await readWholeArtifact(ledger, sessionId, artifactId);
     const text = new TextEncoder().encode(typeof found?.content === 'string' ? found.content : '');
     return { bytes: text.byteLength, stream: (from, to) => text.slice(from, to + 1) };
   }
   // Throws if the file was changed, before anything is sent.
-  await ledger.artifacts.readBytes(sessionId, artifactId, 0, 1);
+  await readArtifactBytes(ledger, sessionId, artifactId, 0, 1);
   return {
     bytes,
     stream(from, to) {
@@ -94,7 +95,7 @@ async function contentOf(
           async pull(controller) {
             const most = Math.min(pieceBytes, to + 1 - at);
             const piece =
-              most <= 0 ? undefined : await ledger.artifacts.readBytes(sessionId, artifactId, at, most);
+              most <= 0 ? undefined : await readArtifactBytes(ledger, sessionId, artifactId, at, most);
             if (piece === undefined && most > 0) throw new Error(`Artifact ${artifactId} was erased.`);
             if (piece === undefined || piece.byteLength === 0) {
               controller.close();

@@ -1,7 +1,7 @@
 /** The parts of one server that its routes use. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
-import type { BudgetRule } from '../runtime/host/budget.ts';
+import type { BudgetRule } from '../runtime/budget.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ReloadResult } from '../contracts/from-yaml.ts';
@@ -20,7 +20,7 @@ import type { SignIns } from './sign-in/sign-ins.ts';
 import type { SchemaHistory } from './schema-history.ts';
 
 export type Service = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** The file of the ledger; undefined if it is in memory or not given. */
   readonly ledgerPath: string | undefined;
   readonly runtime: Runtime;

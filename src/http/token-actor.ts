@@ -1,7 +1,7 @@
 /** The actors of requests that carry a token, a login or a sign-in. */
 import type { Actor } from './actor.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
-import type { TokenRecord } from '../runtime/host/token-content.ts';
+import type { TokenRecord } from '../runtime/tokens.ts';
 
 /** The actor of a request with a token, or with a login that a token made. */
 export const tokenActor = (

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { NewLogin } from '../runtime/host/token-content.ts';
+import type { NewLogin } from '../runtime/tokens.ts';
 import { TokenFile } from './token-file.ts';
 
 let folder: string;

@@ -8,7 +8,7 @@ import type {
   TokenContent,
   TokenRecord,
   Tokens,
-} from '../runtime/host/token-content.ts';
+} from '../runtime/tokens.ts';
 import {
   findLogin,
   findNamed,
@@ -19,7 +19,7 @@ import {
   removeLogin,
   removeToken,
   tokenFormat,
-} from '../runtime/host/token-content.ts';
+} from '../runtime/tokens.ts';
 
 export const tokenFilePath = (ledgerPath: string): string => `${ledgerPath}.tokens`;
 

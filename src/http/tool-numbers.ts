@@ -1,9 +1,10 @@
 /** Numbers per tool from the ledger. */
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { ToolMode } from '../tool/mode.ts';
 import type { OutcomeCounts, Percentiles } from './api/stats.ts';
 import type { MutableCounts } from './count-outcomes.ts';
 import { Latencies, noOutcomeCounts, countedOutcome } from './count-outcomes.ts';
+import { readTallies } from '../ledger/reads.ts';
 
 export type ToolNumbers = {
   readonly toolName: string;
@@ -29,12 +30,12 @@ type Counting = {
 };
 
 export async function readToolNumbers(
-  ledger: Pick<Ledger, 'queries'>,
+  ledger: Pick<OpenLedger, 'query'>,
   only: string | undefined,
 ): Promise<readonly ToolNumbers[]> {
   const found = new Map<string, Counting>();
   const by = ['toolName', 'mode', 'outcome', 'code', 'bin'] as const;
-  for (const tally of await ledger.queries.tallyCalls({ by, toolName: only })) {
+  for (const tally of await readTallies(ledger, { by, toolName: only })) {
     const { toolName, mode, outcome, code, bin, calls, costMicros } = tally;
     const numbers = found.get(toolName) ?? {
       calls: 0,

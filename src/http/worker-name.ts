@@ -1,6 +1,6 @@
 /** The recorded name of a worker: the name of its token, a slash, and its own name. */
 import type { Actor } from './actor.ts';
-import { nameSeparator } from '../runtime/host/name-separator.ts';
+import { nameSeparator } from '../call/limits.ts';
 import { HttpRefusal } from './problem.ts';
 
 export function workerName({ name }: Actor, worker: string | undefined): string {

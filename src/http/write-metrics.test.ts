@@ -1,11 +1,13 @@
+import { alterLedger } from '../../test/alter-ledger.ts';
+import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
+import type { CallTally } from '../ledger/call-tally.ts';
 import { expect, test } from 'vitest';
 import { createRedactor } from '../base/redaction.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { anonymous } from './actor.ts';
 import { countLedger } from './count-ledger.ts';
 import { Metrics } from './metrics.ts';
 import type { Service } from './service.ts';
-import { writeMetrics } from './write-metrics.ts';
+import { writeMetrics } from './routes/health-routes.ts';
 
 test('no count decreases when another tool becomes more frequent than those counted together', async () => {
   const calls = new Map(Array.from({ length: 250 }, (_, index) => [`tool_${index}`, 1_000 - index]));
@@ -20,10 +22,9 @@ test('no count decreases when another tool becomes more frequent than those coun
         costMicros: 0,
       })),
     );
-  const ledger = {
-    queries: { tallyCalls, findConfirmations: () => Promise.resolve({ rows: [] }) },
-    entries: { lastPosition: () => Promise.resolve(9) },
-  } as unknown as Ledger;
+  const ledger = alterLedger(createMemoryLedger(), {
+    rows: { tallies: async () => ({ rows: (await tallyCalls()) as CallTally[], next: undefined }) },
+  });
   // Only the parts that the page uses.
   const service = {
     reader: {
@@ -54,13 +55,12 @@ test('no count decreases when another tool becomes more frequent than those coun
 
 test('[secrets-stay-out] a tool name that the redaction of the runtime hides is masked in every label', async () => {
   const tally = { outcome: 'ToolExecutionResult', code: '', calls: 1, unresolved: 0, costMicros: 0, bin: 3 };
-  const ledger = {
-    queries: {
-      tallyCalls: () => Promise.resolve([{ ...tally, toolName: 'pay_CUSTOMER-42' }]),
-      findConfirmations: () => Promise.resolve({ rows: [] }),
+  const ledger = alterLedger(createMemoryLedger(), {
+    rows: {
+      tallies: () =>
+        Promise.resolve({ rows: [{ ...tally, toolName: 'pay_CUSTOMER-42' } as CallTally], next: undefined }),
     },
-    entries: { lastPosition: () => Promise.resolve(9) },
-  } as unknown as Ledger;
+  });
   // Only the parts that the page uses.
   const service = {
     reader: { value: () => countLedger(ledger, []) },

@@ -37,7 +37,7 @@ describe('an anchor', () => {
       expect(() => parseAnchor(text.replace(from, to))).toThrow('its digest does not match');
   });
 
-  test('of a newer version is rejected, and so is a text that is not an anchor', () => {
+  test('an anchor of a newer version is rejected, and so is a text that is not an anchor', () => {
     expect(() => parseAnchor('{"quittance_anchor":2}')).toThrow('newer version');
     for (const text of [
       '',

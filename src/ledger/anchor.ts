@@ -6,8 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import { hash, sign, verify } from 'node:crypto';
 import type { JsonValue } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
-import { isJsonObject } from '../base/json.ts';
-import { readJsonText } from '../base/json-text.ts';
+import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { Head } from './chain.ts';
 import { headFromWire, headToWire } from './chain.ts';
 
@@ -16,7 +15,7 @@ export type Anchor = {
   readonly at: number;
   /** By session id, each once. */
   readonly heads: readonly Head[];
-  /** Digest of all of the above: short enough to be written down or published. */
+  /** Digest of the fields above: short enough to be written down or published. */
   readonly digest: string;
   /** Made with the author's key, as base64url. */
   readonly signature?: string;
@@ -37,7 +36,7 @@ export const signAnchor = (anchor: Anchor, privateKey: KeyObject): Anchor => ({
   signature: sign(undefined, message(anchor), edwards(privateKey, 'private')).toString('base64url'),
 });
 
-/** Was the anchor signed with the other half of this key, and is it unchanged? */
+/** True if the anchor was signed with the private half of this key and is unchanged. */
 export const verifyAnchor = (anchor: Anchor, publicKey: KeyObject): boolean =>
   anchor.signature !== undefined &&
   anchor.digest === digestOf(anchor.heads, anchor.at) &&

@@ -1,20 +1,4 @@
 /** Large outputs and attached files, stored outside the entries. */
-import type { Awaitable } from '../base/json.ts';
-
-export interface Artifacts {
-  put(artifact: NewArtifact): Awaitable<void>;
-  read(sessionId: string, artifactId: string): Awaitable<StoredArtifact | undefined>;
-  /** Type and size of an artifact without its content; undefined if there is none. */
-  measure(sessionId: string, artifactId: string): Awaitable<ArtifactFacts | undefined>;
-  /** Some of the stored bytes, in `encoding`; fewer at the end. Undefined if there is no such artifact. */
-  readBytes(
-    sessionId: string,
-    artifactId: string,
-    from: number,
-    most: number,
-  ): Awaitable<Uint8Array | undefined>;
-}
-
 export type NewArtifact = {
   readonly artifactId: string;
   readonly sessionId: string;
@@ -31,4 +15,16 @@ export type ArtifactFacts = {
   readonly mimeType: string;
   readonly encoding: 'utf8' | 'utf16le' | 'bytes';
   readonly bytes: number;
+};
+
+/** Some of the stored bytes of an artifact; fewer at its end. */
+export type ArtifactPiece = {
+  readonly mimeType: string;
+  /** How the bytes become the content. */
+  readonly encoding: ArtifactFacts['encoding'];
+  /** Of the whole artifact. */
+  readonly size: number;
+  readonly bytes: Uint8Array;
+  /** The call that made it. Absent in stores that nothing outside the process can change. */
+  readonly callId?: string | undefined;
 };

@@ -1,8 +1,9 @@
 /** Queries of the read tables. The tables contain only data that can be rebuilt from events. */
 import type { JsonObject } from '../base/json.ts';
-import type { CallStatus } from '../call/call.ts';
+import type { CallStatus, ConfirmationStatus } from '../call/call.ts';
 import type { DenialReason, ToolOutcome } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import { QuittanceError } from '../base/error.ts';
 
 /** All given fields must match. Times are in milliseconds since 1970; `since` is inclusive, `until` exclusive. */
 export type CallQuery = {
@@ -30,15 +31,15 @@ export type CallQuery = {
   readonly text?: string | undefined;
   readonly limit?: number | undefined;
   /**
-   * About how many calls to examine if no index finds the matching ones: not many more, besides those of the page. The
-   * page may then be short or empty and still have a `next`. Default: all.
+   * Approximate limit of the calls to examine if no index finds the matching ones. The page may then be short or empty and
+   * still have a `next`. Default: all.
    */
   readonly scan?: number | undefined;
   /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 };
 
-/** The outcomes that a query asks for; undefined if it asks for any. */
+/** The outcomes that a query selects; undefined for any. */
 export const outcomesOf = ({ outcome }: CallQuery): readonly ToolOutcome['type'][] | undefined =>
   typeof outcome === 'string' ? [outcome] : outcome;
 
@@ -93,3 +94,107 @@ export type SessionSummary = {
   readonly firstAt: number;
   readonly lastAt: number;
 };
+
+/** Queries for open calls and for confirmations. */
+
+/** A call without an outcome, and its last owner. */
+export type OpenCall = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly ownerId: string;
+  /** Pass it to continue after this row. Only this store understands it. */
+  readonly cursor: string;
+  /** As in the list. Absent if the store would have to read the call. */
+  readonly status?: CallSummary['status'];
+  readonly mode?: CallSummary['mode'];
+};
+export type OpenCallQuery = { readonly after?: string; readonly limit?: number };
+
+/** All given fields must match. */
+export type ConfirmationQuery = {
+  readonly confirmationId?: string | undefined;
+  readonly status?: ConfirmationStatus | undefined;
+  readonly sessionId?: string | undefined;
+  readonly toolName?: string | undefined;
+  readonly limit?: number | undefined;
+  /** `next` of the previous page. */
+  readonly cursor?: string | undefined;
+};
+
+/** One line about a confirmation: its call and its status. */
+export type ConfirmationSummary = {
+  readonly confirmationId: string;
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly askedAt: number;
+  readonly expiresAt: number | undefined;
+  readonly status: ConfirmationStatus;
+};
+
+export const matchesConfirmation = (found: ConfirmationSummary, query: ConfirmationQuery): boolean =>
+  (query.confirmationId === undefined || query.confirmationId === found.confirmationId) &&
+  (query.status === undefined || query.status === found.status) &&
+  (query.sessionId === undefined || query.sessionId === found.sessionId) &&
+  (query.toolName === undefined || query.toolName === found.toolName);
+
+/** Pages of lists that are read newest first. A place is the time of a row and, within one millisecond, its rank. */
+
+export type PageCursor = readonly [at: number, id: number];
+
+const defaultLimit = 50;
+const mostRows = 1_000;
+
+/** Number of rows per page. */
+export const clampPageLimit = (limit: number = defaultLimit): number =>
+  Math.max(1, Math.min(mostRows, Math.floor(limit)));
+
+export const toCursor = ([at, id]: PageCursor): string => `${at.toString(36)}.${id.toString(36)}`;
+
+export function parseCursor(cursor: string): PageCursor {
+  const [at, id, more] = cursor.split('.');
+  const place: PageCursor = [Number.parseInt(at ?? '', 36), Number.parseInt(id ?? '', 36)];
+  if (more === undefined && toCursor(place) === cursor) return place;
+  throw new QuittanceError(
+    'config.invalid',
+    `A cursor must be the "next" of the previous page; found ${JSON.stringify(cursor)}.`,
+  );
+}
+
+/** Reads a list that is longer than a page, until there are enough rows or no more. */
+
+const mostRowsOfPage = 500;
+
+/** Rows that one page examines at most, if no index finds the matching ones: then `signal` ends a search soon. */
+const mostExaminedByPage = 2_000;
+
+type Place = {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly scan?: number | undefined;
+};
+
+/**
+ * Pages with at most `limit` rows in total. A page may be short or empty although others follow. If there is more, the last
+ * page has a `next`.
+ */
+export async function* readPages<Row, Query extends Place>(
+  ask: (query: Query) => Promise<Page<Row>>,
+  query: Query,
+  limit: number,
+  signal: AbortSignal,
+): AsyncGenerator<Page<Row>, void, undefined> {
+  let { cursor } = query;
+  for (let left = limit; left > 0 && !signal.aborted;) {
+    const page = await ask({
+      ...query,
+      limit: Math.min(left, mostRowsOfPage),
+      cursor,
+      scan: mostExaminedByPage,
+    });
+    yield page;
+    if (page.next === undefined) return;
+    left -= page.rows.length;
+    cursor = page.next;
+  }
+}

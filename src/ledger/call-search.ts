@@ -1,13 +1,22 @@
 /**
  * The search language for calls: words, and conditions on arguments such as `args.amount>100` or
- * `args.to="Ada Byron"`. All must match. The last word may be the beginning of a
- * word, if no call has it as a whole word.
+ * `args.to="Ada Byron"`. All must match. The last word may be the beginning of a word, if no call has it as a whole word.
  */
-import type { Awaitable, JsonObject, JsonValue } from '../base/json.ts';
-import type { CallQuery } from './call-query.ts';
+import { QuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { CallQuery, CallSummary } from './call-query.ts';
 import { outcomesOf } from './call-query.ts';
-import { magnitudeMarks, scopeMark, valueMark } from './call-words.ts';
-import { wordsOf } from './words-of.ts';
+import { limits } from '../call/limits.ts';
+import {
+  magnitudeMarks,
+  scopeMark,
+  unresolvedMark,
+  usualOutcome,
+  usualStatus,
+  valueMark,
+  wordsOf,
+  toCallWords,
+} from './call-words.ts';
 
 export type ArgumentCondition = {
   /** Names joined by dots. Indexes of lists are left out. */
@@ -26,6 +35,11 @@ export type CallSearch = {
 const conditionPattern = /(?<![^\s])args\.([^\s=<>!"]+)(!=|>=|<=|=|>|<)(?:"([^"]*)"|(\S*))/gu;
 
 export function parseCallSearch(text: string): CallSearch {
+  if (text.length > limits.searchChars)
+    throw new QuittanceError(
+      'config.invalid',
+      `A search has at most ${limits.searchChars} characters; this one has ${text.length}. Search for fewer words.`,
+    );
   const conditions: ArgumentCondition[] = [];
   const rest = text.replaceAll(
     conditionPattern,
@@ -44,7 +58,7 @@ export function parseCallSearch(text: string): CallSearch {
   };
 }
 
-/** Does the search ask for anything? */
+/** True if the search has any condition. */
 export const isEmptySearch = ({ words, beginning, conditions }: CallSearch): boolean =>
   words.length === 0 && beginning === undefined && conditions.length === 0;
 
@@ -54,10 +68,10 @@ export const isEmptySearch = ({ words, beginning, conditions }: CallSearch): boo
  */
 export type SearchTerm = { readonly anyOf: readonly string[]; readonly as: 'whole' | 'start' | 'either' };
 
-/** Decides about terms that may be either. `has`: does any call have this word? */
+/** Resolves terms that may be either. `has`: true if any call has this word. */
 export async function settleTerms(
   terms: readonly SearchTerm[],
-  has: (word: string) => Awaitable<boolean>,
+  has: (word: string) => Promise<boolean>,
 ): Promise<readonly SearchTerm[]> {
   return Promise.all(
     terms.map(async (term) =>
@@ -117,7 +131,7 @@ function marksOf({ path, is, value }: ArgumentCondition): readonly string[] | un
   }
 }
 
-/** Do the shown arguments of a call meet all conditions? A list meets one if any of its values does. */
+/** True if the shown arguments of a call meet all conditions. A list meets one if any of its values does. */
 export const matchesConditions = (
   args: JsonObject | undefined,
   conditions: readonly ArgumentCondition[],
@@ -159,10 +173,71 @@ function isSame(value: JsonValue, asked: string): boolean {
 const numberOf = (text: string): number | undefined =>
   text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined;
 
-/** Does a set of words meet the terms? Used by stores without an index. A term that may be either is taken as a start. */
+/** True if a set of words meets the terms. Used by stores without an index. A term that may be either counts as a start. */
 export const meetsTerms = (words: ReadonlySet<string>, terms: readonly SearchTerm[]): boolean =>
   terms.every(({ anyOf, as }) =>
     anyOf.some(
       (term) => words.has(term) || (as !== 'whole' && [...words].some((word) => word.startsWith(term))),
     ),
   );
+
+/** What the index must find for the filters of a query. */
+export function toFilterTerms(query: CallQuery): readonly SearchTerm[] {
+  const { mode, status, code, unresolved } = query;
+  // A rule that is named for a call denied it.
+  const outcomes = outcomesOf(query) ?? (query.ruleId === undefined ? undefined : (['ToolDenied'] as const));
+  const whole = (...anyOf: readonly string[]): SearchTerm => ({ anyOf, as: 'whole' });
+  return [
+    ...(mode === undefined ? [] : [whole(scopeMark('m', mode))]),
+    ...(status === undefined || status === usualStatus ? [] : [whole(scopeMark('q', status))]),
+    ...(outcomes === undefined || outcomes.includes(usualOutcome)
+      ? []
+      : [whole(...outcomes.map((outcome) => scopeMark('o', outcome)))]),
+    ...(code === undefined ? [] : [whole(scopeMark('c', code))]),
+    ...(unresolved === true ? [whole(unresolvedMark)] : []),
+  ];
+}
+
+/** Compares calls with queries. Used by stores without an index and by tails. */
+
+/** Checks all fields of the query except the words of `text`: see `matchesText`. Reads the query once, for many calls. */
+export function callMatcher(query: CallQuery): (call: CallSummary) => boolean {
+  const conditions = query.text === undefined ? [] : parseCallSearch(query.text).conditions;
+  return (call) =>
+    isAsked(query.sessionId, call.sessionId) &&
+    (query.idStart === undefined || call.callId.startsWith(query.idStart)) &&
+    isAsked(query.toolName, call.toolName) &&
+    isAsked(query.mode, call.mode) &&
+    isAsked(query.status, call.status) &&
+    hasOutcome(query.outcome, call.outcome) &&
+    isAsked(query.code, call.code) &&
+    isAsked(query.userId, call.userId) &&
+    isAsked(query.ruleId, call.ruleId) &&
+    isAsked(query.unresolved, call.unresolved) &&
+    (query.since === undefined || call.requestedAt >= query.since) &&
+    (query.until === undefined || call.requestedAt < query.until) &&
+    matchesConditions(call.args, conditions);
+}
+
+/** True if a call has the words of a query. `output`: as stored. */
+export const matchesText = (
+  call: CallSummary,
+  output: JsonValue | undefined,
+  { text }: CallQuery,
+): boolean => {
+  if (text === undefined) return true;
+  const search = parseCallSearch(text);
+  return !isEmptySearch(search) && meetsTerms(toCallWords(call, output), toSearchTerms(search));
+};
+
+const isAsked = <Value>(asked: Value | undefined, found: Value | undefined): boolean =>
+  asked === undefined || asked === found;
+
+const hasOutcome = (asked: CallQuery['outcome'], found: CallSummary['outcome']): boolean =>
+  typeof asked === 'object' ? found !== undefined && asked.includes(found) : isAsked(asked, found);
+
+/** Ignores the case of the letters A to Z. */
+export const hasText = (text: string | undefined, places: readonly (string | undefined)[]): boolean =>
+  text === undefined || places.some((place) => place !== undefined && lower(place).includes(lower(text)));
+
+const lower = (text: string): string => text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());

@@ -9,7 +9,6 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
 import { redacted } from '../base/text-mask.ts';
 import type { CallSummary } from './call-query.ts';
-import { wordsOf } from './words-of.ts';
 
 const mostWords = 60;
 const mostOutputChars = 2_000;
@@ -117,3 +116,41 @@ export function magnitudeMarks(path: string, from: number, way: 'greater' | 'les
     for (let power = powerOf(bound); power >= smallest; power--) marks.push(markOf(path, below, power));
   return marks;
 }
+
+export const usualOutcome = 'ToolExecutionResult';
+export const usualStatus = 'settled';
+
+export function toFilterMarks(
+  call: Pick<CallSummary, 'status' | 'outcome' | 'code' | 'unresolved'> & { readonly mode: string },
+): readonly string[] {
+  const { mode, status, outcome, code, unresolved } = call;
+  return [
+    scopeMark('m', mode),
+    ...(status === usualStatus ? [] : [scopeMark('q', status)]),
+    ...(outcome === undefined || outcome === usualOutcome ? [] : [scopeMark('o', outcome)]),
+    ...(code === undefined ? [] : [scopeMark('c', code)]),
+    ...(unresolved ? [unresolvedMark] : []),
+  ];
+}
+
+export const unresolvedMark = 'r:';
+
+const longestWord = 40;
+const wordPattern =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{N}\p{M}])+/gu;
+/** Most texts need no Unicode tables. */
+const plainPattern = /[a-z0-9]+/g;
+const isPlain = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
+
+/**
+ * The words of a text in their order: runs of letters and digits, in lower case. Scripts that are written without spaces
+ * give one word per character.
+ */
+export function wordsOf(text: string): readonly string[] {
+  const lower = text.toLowerCase();
+  const found = lower.match(isPlain(lower) ? plainPattern : wordPattern) ?? [];
+  return found.map((word) => (word.length > longestWord ? cutWord(word) : word));
+}
+
+/** Never splits a character. */
+const cutWord = (word: string): string => word.slice(0, longestWord).replace(/[\uD800-\uDBFF]$/, '');

@@ -45,3 +45,10 @@ export function headFromWire(value: JsonValue): Head {
     return { sessionId: session, sequence, hash: last };
   throw new QuittanceError('ledger.damaged', 'The head of a chain must be {session, sequence, hash}.');
 }
+
+/**
+ * The digest of the bodies in the chained text. It proves them unchanged, but is useless for guessing them once the
+ * salt is erased. A salt is base64url and bodies start with a bracket, so the two cannot be confused.
+ */
+export const bodiesDigest = (salt: string, bodies: string): string =>
+  `sha256:${hash('sha256', salt + bodies, 'hex')}`;

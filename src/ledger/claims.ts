@@ -1,28 +1,10 @@
 /** Claims on keys, budget counters and unresolved effects: an append is checked against these. */
-import type { Awaitable } from '../base/json.ts';
-import type { LookUp } from './look-up.ts';
-
-export interface Claims {
-  readClaim(claimKey: string): Awaitable<ClaimHolder | undefined>;
-  /** The used and the reserved amount of each counter, in the order asked. */
-  readCounters(names: readonly string[]): Awaitable<readonly Counter[]>;
-  /**
-   * Calls of the session with this tool and input whose effect may have happened unseen, oldest first. A resolution
-   * removes a call from the list unless it says that the effect did happen.
-   */
-  findUnsettledEffects(
-    sessionId: string,
-    toolName: string,
-    inputDigest: string,
-    lookUp?: LookUp,
-  ): Awaitable<readonly string[]>;
-}
 
 /** Claims a tool's idempotency key, unless another call has it. */
 export type Claim = {
   readonly key: string;
   readonly inputDigest: string;
-  /** A person allowed to rerun what this unresolved call did: its claim passes on. */
+  /** The unresolved call whose claim passes to this one, because a person allowed a rerun. */
   readonly supersedes?: Pick<ClaimHolder, 'sessionId' | 'callId'>;
 };
 export type ClaimHolder = {
@@ -46,3 +28,16 @@ export type Settlement = {
 export type Counter = { readonly used: number; readonly reserved: number };
 /** The total of a counter after an entry. It is part of the entry's hashed text: see rule 2 of `ledger.ts`. */
 export type CounterTotal = Counter & { readonly counter: string };
+
+/**
+ * The required certainty of a look-up. `before_append`: the caller appends next and relies only on the answer
+ * to that. If look-ups cost a round trip, a store may then answer that it found nothing. Its append checks instead: it
+ * answers `conflict` if the call exists, and `moved` if the effect is unsettled. `certain` is the default.
+ */
+export type LookUp = 'certain' | 'before_append';
+
+/** Prefixes of one session's counters; other counters are shared and stay. */
+export const sessionCounterPrefixes = (sessionId: string): readonly [session: string, turns: string] => {
+  const quoted = JSON.stringify(sessionId);
+  return [`session/${quoted}/`, `turn/[${quoted},`];
+};

@@ -17,7 +17,7 @@ function listOf(entries: readonly StoredEntry[]) {
   const asked: number[] = [];
   return {
     asked,
-    read: async ({ after = 0, limit }: EntryQuery) => {
+    readEntries: async ({ after = 0, limit }: EntryQuery) => {
       asked.push(after);
       await Promise.resolve();
       return entries.filter(({ position }) => position > after).slice(0, limit);
@@ -63,13 +63,13 @@ test('a hundred readers that start at different positions soon read together', a
 
 test('the end of the ledger is read again each time', async () => {
   const ledger = createMemoryLedger();
-  const feed = createFeed(ledger.entries);
+  const feed = createFeed(ledger);
   expect(await feed.read(0, 10)).toEqual([]);
   const call = new SampleCall('c');
-  await ledger.journal.append(call.begin());
+  await ledger.append(call.begin());
   const [entry] = await feed.read(0, 10);
   expect(entry).toMatchObject({ position: 1, sessionId: 'session', depth: 0 });
-  await ledger.journal.append({ ...call.end(), depth: 2 });
+  await ledger.append({ ...call.end(), depth: 2 });
   expect((await feed.read(0, 10)).length).toBe(1);
   expect(await feed.read(1, 10)).toMatchObject([{ position: 2, depth: 2 }]);
 });
@@ -86,10 +86,10 @@ test('no reader can change what others read', async () => {
 
 test('an erased body is not returned once the erasure was read', async () => {
   const ledger = createMemoryLedger();
-  const feed = createFeed(ledger.entries);
-  await ledger.journal.append(new SampleCall('c').whole());
+  const feed = createFeed(ledger);
+  await ledger.append(new SampleCall('c').whole());
   expect(JSON.stringify(await feed.read(0, 10))).toContain('person about c');
-  await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
+  await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' });
   await feed.read(1, 10);
   expect(JSON.stringify(await feed.read(0, 10))).not.toContain('person about c');
 });
@@ -114,10 +114,10 @@ test('a failed read is retried, and all readers that shared it get the error', a
   let isBroken = true;
   const list = listOf(stored);
   const feed = createFeed({
-    read: async (query) => {
+    readEntries: async (query) => {
       await Promise.resolve();
       if (isBroken) throw new Error('no disk');
-      return list.read(query);
+      return list.readEntries(query);
     },
   });
   const both = await Promise.allSettled([feed.read(0, 5), feed.read(0, 5)]);

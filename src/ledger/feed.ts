@@ -5,14 +5,14 @@
  * 2. Returned entries are shared and therefore frozen.
  * 3. With `on_demand`, the events of an entry are decoded when a reader first asks for them: most readers need few
  *    types. An entry whose text cannot be read stops every reader. Damage inside its events stops those who ask for them.
- * 4. Erased or removed data is no longer returned once any reader received the entry that records the removal.
+ * 4. Erased or removed data is no longer returned once any reader has received the entry that records the removal.
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { JsonObject } from '../base/json.ts';
 import { freezeJson } from '../base/json.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
 import { parseEntry, readEntry } from './formats/v1/read-entry.ts';
-import type { Entries } from './entries.ts';
+import type { Ledger } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
@@ -49,7 +49,7 @@ const mostBatches = 16;
 const mostChars = 4_000_000;
 
 export function createFeed(
-  source: Pick<Entries, 'read'>,
+  ledger: Pick<Ledger, 'readEntries'>,
   decodes: 'at_once' | 'on_demand' = 'at_once',
 ): Feed {
   let batches: Batch[] = [];
@@ -71,7 +71,7 @@ export function createFeed(
 
   const load = async (after: number, limit: number): Promise<readonly FeedEntry[]> => {
     const before = clearings;
-    const stored = await source.read({ after, limit });
+    const stored = await ledger.readEntries({ after, limit });
     const entries = decodeAll(stored, decodes === 'at_once');
     const last = entries.at(-1);
     if (last === undefined) return entries; // more may come at any moment
@@ -100,7 +100,7 @@ function decodeAll(stored: readonly StoredEntry[], withEvents: boolean): readonl
   for (const one of stored)
     try {
       const entry = parse(one);
-      // Asked for here, so that the reader before it gets no error.
+      // Decoded here, so that a reader of the earlier entries gets no error.
       if (withEvents) Object.freeze(entry.events);
       entries.push(entry);
     } catch (error) {

@@ -15,3 +15,10 @@ export const isCallEvent = (event: QuittanceEvent | EmittedEvent): event is Call
 /** The events that audit records are made from. */
 export const isAuditEvent = (event: QuittanceEvent | EmittedEvent): event is CallEvent | CallNotAccepted =>
   isCallEvent(event) || event.type === 'call.not_accepted';
+
+/**
+ * True if this append takes ownership of the call. A decision may be made by any process, so it does not. Another process
+ * can then still take over a call whose owner is gone.
+ */
+export const takesOn = (events: readonly Pick<QuittanceEvent, 'type'>[]): boolean =>
+  events[0]?.type !== 'confirmation.decided' && events[0]?.type !== 'confirmation.voted';

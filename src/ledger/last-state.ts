@@ -38,5 +38,5 @@ export function lastState(events: readonly ReadEvent[], subject: string): JsonOb
     const stated = stateIn(event);
     if (stated?.subject === subject) return stated.state;
   }
-  throw new TypeError(`An entry moves ${subject} but contains no event with its new state.`);
+  throw new TypeError(`An entry changes ${subject} but contains no event with its new state.`);
 }

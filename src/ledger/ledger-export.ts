@@ -6,8 +6,7 @@
 import { createHash } from 'node:crypto';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
-import { readJsonText } from '../base/json-text.ts';
+import { isJsonObject, readJsonText } from '../base/json.ts';
 import type { Head } from './chain.ts';
 import { headFromWire } from './chain.ts';
 import type { StoredEntry } from './stored-entry.ts';
@@ -25,8 +24,8 @@ export type ExportManifest = {
 export type LedgerExport = {
   readonly manifest: ExportManifest;
   /**
-   * The entries, numbered in order. Throws `ledger.damaged` with the line number if the text was changed. Only at its
-   * end is it known that the export is complete.
+   * The entries, numbered in order. Throws `ledger.damaged` with the line number if the text was changed. The export is
+   * known to be complete only after its last entry.
    */
   readonly entries: AsyncIterable<StoredEntry>;
 };

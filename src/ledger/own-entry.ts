@@ -40,7 +40,7 @@ export const removalEntry = (
     reason,
   });
 
-/** States counter totals, for entries that did not state them or are gone. It has no events: nothing happened. */
+/** An entry that only states counter totals, for entries that did not state them or are gone. It has no events. */
 export const totalsEntry = (
   totals: readonly CounterTotal[],
   ids: Ids,

@@ -1,6 +1,6 @@
 /**
  * Removes old or personal content on request: one call, one session, or all sessions that rules select. Open, held and
- * unresolved calls are never removed: people still need them. Each removal is recorded with a name and a reason.
+ * unresolved calls are never removed, because people still need them. Each removal is recorded with a name and a reason.
  */
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { SessionSummary } from './call-query.ts';
@@ -8,8 +8,9 @@ import { readEntry } from './formats/v1/read-entry.ts';
 import type { Ledger } from './ledger.ts';
 import { ledgerSessionId } from './ledger.ts';
 import type { Removal } from './retention.ts';
+import { readHeads, findSessions, findCalls } from './reads.ts';
 
-/** Who asks, and why. */
+/** The person who requests the removal, and the reason. */
 export type RemovalReason = Pick<Removal, 'by' | 'identity' | 'reason'>;
 
 export type RetentionRule = {
@@ -35,9 +36,9 @@ export async function eraseContents(
   reason: RemovalReason,
 ): Promise<number> {
   await refuseUnresolved(ledger, sessionId, callId);
-  if (callId === undefined) return ledger.retention.erase({ sessionId, ...reason });
+  if (callId === undefined) return ledger.erase({ sessionId, ...reason });
   const entryIds = await findEntries(ledger, sessionId, callId);
-  return entryIds.length === 0 ? 0 : ledger.retention.erase({ sessionId, entryIds, ...reason });
+  return entryIds.length === 0 ? 0 : ledger.erase({ sessionId, entryIds, ...reason });
 }
 
 /** Removes a session. False if there is none. */
@@ -47,11 +48,11 @@ export async function removeSession(
   reason: RemovalReason,
 ): Promise<boolean> {
   for (;;) {
-    const [head] = await ledger.integrity.readHeads(sessionId);
+    const [head] = await readHeads(ledger, sessionId);
     if (head === undefined || sessionId === ledgerSessionId) return false;
     await refuseUnresolved(ledger, sessionId, undefined);
-    // A call that becomes unresolved meanwhile changes the hash.
-    if (await ledger.retention.dropSession({ sessionId, ...reason, lastHash: head.hash })) return true;
+    // A call that becomes unresolved in the meantime changes the hash.
+    if (await ledger.dropSession({ sessionId, ...reason, lastHash: head.hash })) return true;
   }
 }
 
@@ -100,7 +101,7 @@ async function findOld(
   const matchers = rules.map((rule) => ({ rule, matches: createMatcher(rule.session) }));
   const found: Old[] = [];
   for (let cursor: string | undefined; !signal.aborted;) {
-    const { rows, next } = await ledger.queries.findSessions({
+    const { rows, next } = await findSessions(ledger, {
       until: now - youngest,
       limit: sessionsPerPage,
       ...(cursor !== undefined && { cursor }),
@@ -134,13 +135,13 @@ function createMatcher(pattern: string | undefined): (sessionId: string) => bool
   };
 }
 
-/** Throws `ledger.in_use` while a person must still find out what a call did. */
+/** Throws `ledger.in_use` while the effect of a call is unresolved. */
 export async function refuseUnresolved(
   ledger: Ledger,
   sessionId: string,
   callId: string | undefined,
 ): Promise<void> {
-  const { rows } = await ledger.queries.findCalls({
+  const { rows } = await findCalls(ledger, {
     sessionId,
     unresolved: true,
     limit: 1_000,
@@ -158,7 +159,7 @@ export async function refuseUnresolved(
 async function findEntries(ledger: Ledger, sessionId: string, callId: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (let after = 0; ;) {
-    const entries = await ledger.entries.read({ sessionId, after, limit: 500 });
+    const entries = await ledger.readEntries({ sessionId, after, limit: 500 });
     for (const entry of entries) {
       const read = readEntry(entry);
       if (read.callId === callId) found.push(read.entryId);

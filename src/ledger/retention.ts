@@ -1,21 +1,8 @@
 /** Removal of old or personal content. Both methods record the removal in the ledger. */
-import type { Awaitable } from '../base/json.ts';
 import type { DirectIdentity } from '../call/event.ts';
-
-export interface Retention {
-  /**
-   * Empties the bodies of entries permanently, with the artifacts and sealed inputs of their calls. For a whole
-   * session it also empties the states of its subjects. Appends `body.erased`. Returns the number of entries. Refuses
-   * while one of the calls has no outcome.
-   */
-  erase(erasure: Erasure): Awaitable<number>;
-  /**
-   * Removes a session with everything that belongs to it, and records in the ledger's own chain that it existed and how
-   * it ended. Refuses while a call of it has no outcome. False if there is no such session, or if its last entry has
-   * another hash than `lastHash`.
-   */
-  dropSession(removal: Removal): Awaitable<boolean>;
-}
+import type { NewArtifact } from './artifacts.ts';
+import type { SideRow } from './side-row.ts';
+import type { StoredEntry } from './stored-entry.ts';
 
 /** Selects some entries of a session, or all of them. */
 export type Erasure = {
@@ -36,3 +23,25 @@ export type Removal = {
   /** Removes the session only if its last entry has this hash. An entry that is not archived yet is never lost. */
   readonly lastHash?: string;
 };
+
+/** Each list can be read again: a database may ask to repeat a transaction. */
+export type CopySource = {
+  /** Every entry in order of position, up to the moment at which the copy began. */
+  entries(): AsyncIterable<StoredEntry>;
+  /** Rows outside the entries, which the entries of a ledger with removed sessions do not state completely. */
+  sideRows(): AsyncIterable<Exclude<SideRow, { readonly kind: 'artifact' | 'sealed' | 'unsettled' }>>;
+  sealed(): AsyncIterable<SealedInput>;
+  artifacts(): AsyncIterable<NewArtifact>;
+  /** Undefined if this process does not have the key. */
+  readonly sealKey: Uint8Array | undefined;
+};
+
+export type SealedInput = { readonly sessionId: string; readonly callId: string; readonly text: string };
+
+export type CopyTotals = { readonly entries: number; readonly sessions: number; readonly artifacts: number };
+
+/**
+ * Takes a copy over, all of it or nothing. Refuses a target with entries that the source does not have, and a target
+ * that another process has open.
+ */
+export type TakeCopy = (source: CopySource, signal: AbortSignal) => Promise<CopyTotals>;

@@ -2,31 +2,22 @@
  * Computes from the entries the state that must be stored outside them: claims, counters, states, unresolved effects,
  * calls that need a sealed input, named artifacts. Entries are added in order of position, over all sessions.
  *
- * A dropped session took its entries along. Then no entry records its use of shared counters, or a claim it took
- * over: `hasDropped` says that both are known only in part.
+ * The entries of a dropped session are gone. So no entry records its use of shared counters, or a claim that passed to it:
+ * with `hasDropped`, both are known only in part.
  */
+import { hidesFacts } from '../call/hides-input.ts';
 import { isKeyedDigest } from '../base/canonical.ts';
 import type { JsonObject } from '../base/json.ts';
-import type { QuittanceEvent } from '../call/event.ts';
+import type { QuittanceEvent, ArtifactArgument, InputForm } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import { ERASED } from './formats/v1/field.ts';
 import type { ReadEntry } from './formats/v1/read-entry.ts';
 import type { Claim, ClaimHolder, Counter, CounterTotal, Settlement } from './claims.ts';
+import { sessionCounterPrefixes } from './claims.ts';
 import { ledgerSessionId } from './ledger.ts';
-import { sessionCounterPrefixes } from './session-counters.ts';
 import { stateIn } from './last-state.ts';
-import { clearsUnsettledEffect, leavesUnsettledEffect } from './unsettled-effect.ts';
-import type {
-  OpenInput,
-  UndoableInput,
-  UnsettledEffect,
-  FoldedState,
-  NamedArtifact,
-  FoldedClaim,
-  FoldedCounter,
-  FoldFinding,
-} from './folded-state.ts';
+import { clearsUnsettledEffect, leavesUnsettledEffect } from './prepare-entry.ts';
 
 export class SideFold {
   readonly claims: Map<string, FoldedClaim> = new Map();
@@ -51,8 +42,8 @@ export class SideFold {
   #position = 0;
 
   /**
-   * `report` is called for entries that no append can have accepted after the previous ones. `hasDropped`: a later entry
-   * tells that a session was removed, and the totals before it include its usage.
+   * `report` is called for entries that no append could have accepted after the previous ones. `hasDropped`: a later entry
+   * records that a session was removed, and the totals before it include its usage.
    */
   constructor(
     report: (finding: FoldFinding) => void = () => undefined,
@@ -90,7 +81,7 @@ export class SideFold {
       for (const event of entry.events)
         if (isKnownEvent(event) && event.type === 'session.dropped' && sessionId === ledgerSessionId)
           this.#drop(event.droppedSessionId);
-      // After a removal: it may state counters that the session had used.
+      // After a removal, an entry may state counters that the session had used.
       this.#compareTotals(entry.totals ?? []);
       return;
     }
@@ -110,12 +101,12 @@ export class SideFold {
       .map(({ callId }) => callId);
   }
 
-  /** May a claim have been passed to, or released by, a session that is gone? */
+  /** True if a claim may have been passed to, or released by, a session that is gone. */
   mayHaveLost({ sessionId, callId }: ClaimHolder): boolean {
     return this.#hasDropped && this.#doubtful.has(foldKey(sessionId, callId));
   }
 
-  /** Were bodies erased of a call that named the artifact? The artifact goes with them. */
+  /** True if bodies were erased of a call that named the artifact. The artifact is erased with them. */
   mayBeErased({ sessionId, callIds }: NamedArtifact): boolean {
     return [...callIds].some((callId) => this.#erased.has(foldKey(sessionId, callId)));
   }
@@ -193,6 +184,7 @@ export class SideFold {
         inputForm: undefined,
         artifacts: [],
         hidesSnapshot: false,
+        hidesFacts: hidesFacts(event),
         needsSealed: false,
       });
     else if (event.type === 'tool.undone') this.undoable.delete(key);
@@ -222,7 +214,7 @@ export class SideFold {
       this.open.delete(key);
       const { outcome } = event;
       const undo = 'undo' in outcome ? outcome.undo : undefined;
-      if ((undo !== undefined || leavesUnsettledEffect(event)) && call.needsSealed)
+      if ((undo !== undefined || leavesUnsettledEffect(event)) && (call.needsSealed || call.hidesFacts))
         this.undoable.set(key, {
           sessionId,
           callId,
@@ -266,7 +258,7 @@ export class SideFold {
   /** Drops everything the session left; its usage of shared counters stays. */
   #drop(sessionId: string): void {
     this.#hasDropped = true;
-    // Usually its entries were gone before they were read: then nothing of it is here, and no search is needed.
+    // Usually the entries of the session were gone before they were read, so nothing of it is here.
     if (!this.sessions.delete(sessionId)) return;
     for (const map of [this.claims, this.open, this.undoable, this.unsettled, this.states, this.artifacts])
       for (const [key, row] of map) if (row.sessionId === sessionId) map.delete(key);
@@ -284,3 +276,79 @@ const findState = ({ events }: ReadEntry, subject: string): JsonObject | undefin
 
 /** The key of a call in the maps of a fold. */
 export const foldKey = (sessionId: string, callId: string): string => JSON.stringify([sessionId, callId]);
+
+/** The state outside entries, computed from the entries. */
+
+/** A call that has no outcome. */
+export type OpenInput = {
+  readonly sessionId: string;
+  readonly callId: string;
+  inputDigest: string | undefined;
+  /** What else the digest covers, if the input is a rendering. */
+  inputForm: InputForm | undefined;
+  artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
+  /** Part of its preview's snapshot is hidden. */
+  hidesSnapshot: boolean;
+  /** Part of the caller's facts is hidden, so the call may have a sealed input. Earlier versions did not seal facts. */
+  hidesFacts: boolean;
+  /** The call was held or started, and part of its input or snapshot is hidden. */
+  needsSealed: boolean;
+};
+
+/** A call that still needs its input: for an undo, or to ask its tool how it ended. */
+export type UndoableInput = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly inputDigest: string | undefined;
+  readonly inputForm: InputForm | undefined;
+  readonly artifacts: readonly Pick<ArtifactArgument, 'digest'>[];
+  /** By the ledger's clock; undefined means forever. */
+  readonly until: number | undefined;
+};
+
+export type UnsettledEffect = {
+  readonly sessionId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly inputDigest: string;
+  /** Position of the entry that left the effect unresolved. */
+  readonly position: number;
+};
+
+export type FoldedState = {
+  readonly sessionId: string;
+  readonly subject: string;
+  readonly version: number;
+  /** Position of the entry that last changed it. */
+  readonly position: number;
+  /** Undefined if it was erased, or recorded in a form this version does not know. */
+  readonly state: JsonObject | undefined;
+};
+
+export type NamedArtifact = {
+  readonly sessionId: string;
+  readonly artifactId: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+  readonly digest: string | undefined;
+  /** A large output is always text. A file may be either. */
+  readonly isText: boolean;
+  /** Calls that named it: the one it was made for, and those that were answered with its outcome. */
+  readonly callIds: Set<string>;
+};
+
+/** The holder of a key, and the position of the entry that gave it to them. */
+export type FoldedClaim = ClaimHolder & { readonly position: number };
+
+export type FoldedCounter = {
+  used: number;
+  reserved: number;
+  /** The counter's total according to the last entry about it, and that entry's position. */
+  stated: (Counter & { readonly position: number }) | undefined;
+};
+
+/** An entry that no append could have accepted after the previous ones. */
+export type FoldFinding = {
+  readonly kind: 'claim' | 'limit';
+  readonly message: string;
+};

@@ -1,8 +1,6 @@
-/** State stored outside entries: append guards, or data that must not be in the chain. */
-
 /**
- * One row as stored; answers of the ledger come from the entries instead. `sessionId` is undefined if the row names a
- * session that does not exist.
+ * A row of state stored outside entries: append guards, or data that must not be in the chain. The ledger answers from the
+ * entries instead. `sessionId` is undefined if the row names a session that does not exist.
  */
 export type SideRow =
   | {

@@ -1,7 +1,7 @@
 /** A problem that a store finds with its own tables: an index, a mark, a cursor, a read table, the file itself. */
 export type StoreFinding = {
   readonly kind: 'file' | 'side_row' | 'read_table';
-  /** A note is about something foreign and harmless, e.g. the tables of a backup tool. */
+  /** A note reports something foreign and harmless, e.g. the tables of a backup tool. */
   readonly level: 'problem' | 'note';
   /** Says what was found and what to do. Quotes identifiers, never payloads. */
   readonly message: string;

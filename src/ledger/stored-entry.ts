@@ -14,6 +14,10 @@ export type StoredEntry = {
   readonly hash: string;
 };
 
+/** The value of a text column. Bytes are not accepted as text, even if they decode to the written one. */
+export const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : `(not a text: ${String(value)})`;
+
 /** Selects entries after a position, of one session or of all. */
 export type EntryQuery = {
   readonly after?: number;

@@ -3,8 +3,8 @@ import { eventsOf, makeEntries, stories } from '../../test/make-ledger.ts';
 import type { Story } from '../../test/make-ledger.ts';
 import type { Call } from '../call/call.ts';
 import { foldCall } from '../call/evolve.ts';
-import { toCallSummary } from './summarize-call.ts';
-import { countCall, countEvent, newSessionTally } from './session-tally.ts';
+import { toCallSummary } from './listed-call.ts';
+import { countCall, countEvent, newSessionTally } from './call-tally.ts';
 
 const callOf = (story: Story, drop = 0): Call => {
   const events = eventsOf(makeEntries([{ session: 's', call: 'c', story }]), 'c');
@@ -12,7 +12,7 @@ const callOf = (story: Story, drop = 0): Call => {
 };
 
 describe('one line about a call', () => {
-  test('that succeeded', () => {
+  test('one line about a call that succeeded', () => {
     expect(toCallSummary(callOf('write'))).toEqual({
       sessionId: 's',
       callId: 'c',
@@ -37,7 +37,7 @@ describe('one line about a call', () => {
     });
   });
 
-  test('that was made for a user whose name is not a string', () => {
+  test('one line about a call that was made for a user whose name is not a string', () => {
     const call = callOf('write');
     const odd = { ...call, principal: { userId: 5 } } as unknown as Call;
     expect(toCallSummary(odd)).toEqual({ ...toCallSummary(call), userId: undefined });
@@ -62,11 +62,11 @@ describe('one line about a call', () => {
       { status: 'running', outcome: undefined, settledAt: undefined, costMicros: 0, unresolved: false },
     ],
     ['unknown', { code: 'tool.unknown', attempts: 0, unresolved: false }],
-  ])('that ended as %s', (story, expected) => {
+  ])('one line about a call that ended as %s', (story, expected) => {
     expect(toCallSummary(callOf(story))).toMatchObject(expected);
   });
 
-  test('that timed out is unresolved until its late result or a resolution', () => {
+  test('one line about a call that timed out is unresolved until its late result or a resolution', () => {
     expect(toCallSummary(callOf('timeout', 2))).toMatchObject({
       unresolved: true,
       message: expect.stringContaining('did not finish') as string,

@@ -1,7 +1,10 @@
+import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
 import { describe, expect, test } from 'vitest';
-import type { CallQuery, CallSummary, Page } from './call-query.ts';
-import { callMatcher } from './match-call.ts';
+import type { CallQuery, CallSummary } from './call-query.ts';
+import { callMatcher } from './call-search.ts';
 import { summarizeErrors } from './summarize-errors.ts';
+import type { OpenLedger } from './ledger.ts';
 
 const call = (callId: string, code: string, changes: Partial<CallSummary> = {}): CallSummary => ({
   sessionId: 's1',
@@ -31,20 +34,22 @@ const call = (callId: string, code: string, changes: Partial<CallSummary> = {}):
 /** Pages of two rows, so that there are several. */
 const ledgerOf = (
   calls: readonly CallSummary[],
-): { readonly asked: CallQuery[]; findCalls(query: CallQuery): Page<CallSummary> } => {
+): { readonly asked: CallQuery[]; readonly query: OpenLedger['query'] } => {
   const asked: CallQuery[] = [];
-  return {
-    asked,
-    findCalls(query) {
-      asked.push(query);
-      const from = Number(query.cursor ?? 0);
-      const found = calls.filter(callMatcher(query));
-      return {
-        rows: found.slice(from, from + 2),
-        next: found.length > from + 2 ? String(from + 2) : undefined,
-      };
+  const altered = alterLedger(createMemoryLedger(), {
+    rows: {
+      async calls(wanted) {
+        asked.push(wanted);
+        const from = Number(wanted.cursor ?? 0);
+        const found = calls.filter(callMatcher(wanted));
+        return {
+          rows: found.slice(from, from + 2),
+          next: found.length > from + 2 ? String(from + 2) : undefined,
+        };
+      },
     },
-  };
+  });
+  return { asked, query: (name, query) => altered.query(name, query) };
 };
 
 describe('failures', () => {
@@ -89,7 +94,7 @@ describe('failures', () => {
     expect(group?.codes[0]).toMatchObject({ firstAt: 5, lastAt: 50, count: 3, sample: { callId: 'new' } });
   });
 
-  test('with a code of a newer version, or with the name of an object method, are in a separate group', async () => {
+  test('failures with a code of a newer version, or with the name of an object method, are in a separate group', async () => {
     const groups = await summarizeErrors(
       ledgerOf([call('c1', 'tool.from_the_future'), call('c2', 'constructor'), call('c3', '__proto__')]),
     );

@@ -4,7 +4,7 @@ import type { ToolOutcome } from '../call/outcome.ts';
 import type { WhoseMove } from '../call/reason.ts';
 import { isReasonCode, reasonOf } from '../call/reason.ts';
 import type { CallQuery, CallSummary } from './call-query.ts';
-import type { Queries } from './queries.ts';
+import type { Ledger } from './ledger.ts';
 
 /** Selects the calls to examine. */
 export type ErrorQuery = Pick<CallQuery, 'sessionId' | 'toolName' | 'mode' | 'code' | 'since' | 'until'> & {
@@ -14,7 +14,7 @@ export type ErrorQuery = Pick<CallQuery, 'sessionId' | 'toolName' | 'mode' | 'co
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Failures that the same party must act on. */
+/** Failures that the same party must fix. */
 export type ErrorGroup = {
   /** `unknown` for codes of a newer version. */
   readonly whoseMove: WhoseMove | 'unknown';
@@ -56,7 +56,7 @@ const unsuccessful: readonly ToolOutcome['type'][] = ['ToolFailure', 'ToolTimeou
 
 /** Groups → codes → calls. Keeps one line per code and tool, however many calls there are. */
 export async function summarizeErrors(
-  queries: Pick<Queries, 'findCalls'>,
+  ledger: Pick<Ledger, 'query'>,
   query: ErrorQuery = {},
 ): Promise<readonly ErrorGroup[]> {
   checkObject('summarizeErrors', query);
@@ -64,20 +64,20 @@ export async function summarizeErrors(
   const tallies = new Map<string, Tally>();
   if (limit === undefined)
     for (const outcome of unsuccessful)
-      for await (const call of newestFirst(queries, query, outcome)) count(tallies, call);
-  else for (const call of await newest(queries, query, limit)) count(tallies, call);
+      for await (const call of newestFirst(ledger, query, outcome)) count(tallies, call);
+  else for (const call of await newest(ledger, query, limit)) count(tallies, call);
   return toGroups(tallies);
 }
 
 async function* newestFirst(
-  queries: Pick<Queries, 'findCalls'>,
+  ledger: Pick<Ledger, 'query'>,
   { signal, limit = Number.POSITIVE_INFINITY, ...asked }: ErrorQuery,
   outcome: ToolOutcome['type'],
 ): AsyncGenerator<CallSummary, void, undefined> {
   let cursor: string | undefined;
   let left = limit;
   while (left > 0) {
-    const page = await queries.findCalls({ ...asked, outcome, limit: Math.min(left, 500), cursor });
+    const page = await ledger.query('calls', { ...asked, outcome, limit: Math.min(left, 500), cursor });
     yield* page.rows;
     left -= page.rows.length;
     cursor = page.next;
@@ -87,13 +87,13 @@ async function* newestFirst(
 
 /** The newest of all unsuccessful calls. */
 async function newest(
-  queries: Pick<Queries, 'findCalls'>,
+  ledger: Pick<Ledger, 'query'>,
   query: ErrorQuery,
   limit: number,
 ): Promise<readonly CallSummary[]> {
   const calls: CallSummary[] = [];
   for (const outcome of unsuccessful)
-    for await (const call of newestFirst(queries, query, outcome)) calls.push(call);
+    for await (const call of newestFirst(ledger, query, outcome)) calls.push(call);
   return calls.toSorted((one, other) => other.requestedAt - one.requestedAt).slice(0, limit);
 }
 

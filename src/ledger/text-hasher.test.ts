@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anyText } from '../../test/arbitrary-outcome.ts';
-import { chainHash, genesisHash } from './chain.ts';
-import { bodiesDigest } from './formats/v1/bodies-digest.ts';
-import { TextHasher } from './text-hasher.ts';
+import { chainHash, genesisHash, bodiesDigest } from './chain.ts';
+import { TextHasher } from './prepare-entry.ts';
 
 const hasher = new TextHasher();
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Story } from '../../test/make-ledger.ts';
 import { makeEntries, stories } from '../../test/make-ledger.ts';
 import type { QuittanceEvent } from '../call/event.ts';
-import type { TraceNode } from './trace-node.ts';
+import type { TraceNode } from './trace.ts';
 import { buildTrace } from './trace.ts';
 import type { ReadEvent } from './unknown-event.ts';
 
@@ -51,7 +51,7 @@ describe('a call', () => {
     ]);
   });
 
-  test('that was retried is shown with every attempt', () => {
+  test('a call that was retried is shown with every attempt', () => {
     expect(draw(buildTrace(eventsOf('retried'))).slice(-3)).toEqual([
       '      attempt 1 ToolFailure',
       '      retry.requested: attempt 2, as retry asked',
@@ -68,7 +68,7 @@ describe('a call', () => {
   });
 
   test.each(Object.keys(stories) as Story[])(
-    'of the story "%s" is one node, with its start and end',
+    'a call of the story "%s" is one node, with its start and end',
     (story) => {
       const [session] = buildTrace(eventsOf(story));
       const call = session?.children[0]?.children[0];

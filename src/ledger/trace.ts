@@ -5,12 +5,12 @@
  * It accepts any input: a cause that is missing, comes later or is circular is reported and not followed.
  */
 import { isEmittedEvent } from '../call/emitted-event.ts';
-import type { CallEvent } from '../call/event.ts';
+import type { CallEvent, Identity } from '../call/event.ts';
 import { isKnownEvent } from './formats/v1/event-table.ts';
 import type { ReadEvent } from './unknown-event.ts';
-import type { SessionNode, TurnNode, CallNode, AttemptNode, EventNode, TraceNode } from './trace-node.ts';
-import { whoOf, traceNoteOf } from './trace-note.ts';
-import { type TraceDraft, type AnyDraft, newAttempt } from './trace-draft.ts';
+import type { FallenVote } from '../call/vote.ts';
+import { describeDecider, describePerson } from '../call/describe-identity.ts';
+import type { ToolOutcome } from '../call/outcome.ts';
 
 /** The sessions of the events, each with everything below it. The events must be in append order. */
 export function buildTrace(events: Iterable<ReadEvent>): readonly TraceNode[] {
@@ -131,7 +131,7 @@ class Tracing {
   #putInCall(event: CallEvent): AnyDraft {
     if (event.type === 'tool.requested') return this.#request(event);
     const call = this.#calls.get(callKey(event));
-    // Its request is not among these events.
+    // The request of the call is not among these events.
     if (call === undefined) return this.#note(event, traceNoteOf(event));
     if (event.type === 'tool.started') {
       const attempt = newAttempt(event.attempt, event.at);
@@ -237,7 +237,7 @@ class Tracing {
   }
 }
 
-/** An event triggers a behavior, so the behavior is below it; anything else is a moment of its call or turn. */
+/** A behavior is below the event that triggered it; any other event is below its call or turn. */
 const isSetOff = (event: ReadEvent): boolean =>
   event.type === 'behavior.failed' || event.type === 'retry.requested' || isEmittedEvent(event);
 
@@ -248,3 +248,137 @@ const callKey = ({
   readonly sessionId: string;
   readonly callId?: string | undefined;
 }): string => JSON.stringify([sessionId, callId]);
+
+/** A node of a trace while it is built. */
+type TraceDraft<Node extends TraceNode> = { -readonly [Name in keyof Node]: Node[Name] } & {
+  children: TraceNode[];
+};
+
+type AnyDraft =
+  | TraceDraft<SessionNode>
+  | TraceDraft<TurnNode>
+  | TraceDraft<CallNode>
+  | TraceDraft<AttemptNode>
+  | TraceDraft<EventNode>;
+
+const newAttempt = (attempt: number, at: number): TraceDraft<AttemptNode> => ({
+  kind: 'attempt',
+  at,
+  endedAt: undefined,
+  attempt,
+  outcome: undefined,
+  code: undefined,
+  final: false,
+  children: [],
+});
+
+const by: typeof describeDecider = describeDecider;
+
+const whoOf = (name: string, identity: Identity | undefined): string => describePerson({ name, identity });
+
+/** A short description of an event in a trace. */
+function traceNoteOf(event: CallEvent): string {
+  switch (event.type) {
+    case 'tool.decided':
+      return `${event.decision}${event.decidedBy === undefined ? '' : `, by ${by(event.decidedBy)}`}`;
+    case 'tool.held':
+      return event.description;
+    case 'confirmation.decided':
+      return `${event.decision}, by ${by(event.by)}${event.reason === undefined ? '' : `: ${event.reason}`}${fallenNote(event.fallen)}`;
+    case 'confirmation.voted':
+      return `${event.decision}, by ${by(event.by)}; more people are needed${fallenNote(event.fallen)}`;
+    case 'confirmation.reminded':
+      return `${event.kind}; missing: ${event.missing.join('; ')}`;
+    case 'confirmation.withdrawn':
+      return event.reason;
+    case 'confirmation.expired':
+      return `${event.effect}${event.by === undefined ? '' : `, by ${by(event.by)}`}`;
+    case 'tool.previewed':
+      return `revision ${event.revision}${event.ready ? ', ready' : ''}`;
+    case 'tool.taken_over':
+      return `takeover ${event.takeover}, from ${event.previousOwner}`;
+    case 'tool.reported':
+      return `${event.what.type}, by ${whoOf(event.worker, event.identity)}`;
+    case 'tool.undone':
+      return `by ${by(event.by)}, with call ${event.undoCallId}`;
+    case 'tool.recalled':
+      return `${event.how}${event.how === 'conflict' ? `: ${event.details}` : `, from ${event.fromCallId}`}`;
+    case 'tool.late':
+      return `attempt ${event.attempt} ${event.result.type} after its deadline`;
+    case 'tool.resolved':
+      return `${event.resolution}, by ${by(event.by)}`;
+    case 'retry.requested':
+      return `attempt ${event.attempt}, as ${event.by} asked`;
+    case 'persistence.failed':
+      return `${event.boundary}: ${event.error}`;
+    case 'runtime.budget_exhausted':
+      return `${event.scope}: ${event.used} of ${event.limit} ${event.metric} used`;
+    case 'tool.started':
+    case 'tool.responded':
+    case 'tool.requested':
+      return '';
+    default:
+      event satisfies never;
+      return '';
+  }
+}
+
+const fallenNote = (fallen: readonly FallenVote[] = []): string =>
+  fallen.map((each) => `; the vote of ${by(each.by)} is void: ${each.why}`).join('');
+
+/** The nodes of a trace. */
+
+/** Start and end in milliseconds since 1970, and the nodes it caused. */
+interface Spanning {
+  readonly at: number;
+  /** Undefined if it has not ended, or is a moment. */
+  readonly endedAt: number | undefined;
+  readonly children: readonly TraceNode[];
+}
+
+export interface SessionNode extends Spanning {
+  readonly kind: 'session';
+  readonly sessionId: string;
+  readonly parentSessionId: string | undefined;
+}
+
+export interface TurnNode extends Spanning {
+  readonly kind: 'turn';
+  readonly turnId: string;
+  readonly sessionId: string;
+  /** The reason for its end. */
+  readonly why: string | undefined;
+}
+
+export interface CallNode extends Spanning {
+  readonly kind: 'call';
+  readonly sessionId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly outcome: ToolOutcome['type'] | undefined;
+  readonly code: string | undefined;
+  /** The event that caused it; `known` is false if there is no such event before it. */
+  readonly cause: { readonly eventId: string; readonly known: boolean } | undefined;
+}
+
+export interface AttemptNode extends Spanning {
+  readonly kind: 'attempt';
+  readonly attempt: number;
+  readonly outcome: ToolOutcome['type'] | undefined;
+  readonly code: string | undefined;
+  /** False if another attempt followed, or the call has no end. */
+  readonly final: boolean;
+}
+
+/** A short description of one event. */
+export interface EventNode extends Spanning {
+  readonly kind: 'event';
+  readonly eventId: string;
+  readonly type: string;
+  readonly note: string;
+  /** True if this version knows the type. */
+  readonly known: boolean;
+}
+
+export type TraceNode = SessionNode | TurnNode | CallNode | AttemptNode | EventNode;

@@ -1,28 +1,62 @@
-/** A caller that waits for a change of a store. */
-export type Waiter = { readonly resolve: () => void; readonly reject: (error: unknown) => void };
+/**
+ * A caller that waits for a change of a store. Thousands may wait for days, so a waiter is one object: it hears the abort of
+ * its signal itself.
+ */
+export class Waiter<Awaited = undefined> {
+  readonly awaited: Awaited;
+  readonly #among: Waiters<Awaited>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #resolve: () => void;
+  readonly #reject: (error: unknown) => void;
+
+  constructor(
+    among: Waiters<Awaited>,
+    awaited: Awaited,
+    signal: AbortSignal | undefined,
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.awaited = awaited;
+    this.#among = among;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    among.add(this);
+    signal?.addEventListener('abort', this, { once: true });
+  }
+
+  resolve(): void {
+    this.#signal?.removeEventListener('abort', this);
+    this.#resolve();
+  }
+
+  reject(error: unknown): void {
+    this.#signal?.removeEventListener('abort', this);
+    this.#reject(error);
+  }
+
+  /** The signal aborts. */
+  handleEvent(): void {
+    this.#among.delete(this);
+    this.#resolve();
+  }
+}
+
+/** The waiters of a store. A `Set` is one. */
+export interface Waiters<Awaited> {
+  add(waiter: Waiter<Awaited>): unknown;
+  delete(waiter: Waiter<Awaited>): unknown;
+}
 
 /**
- * Waits until a store wakes the waiter, or until the signal aborts. Then the waiter is removed: otherwise a server
- * with many short-lived clients would keep one waiter for each of them while nothing happens.
+ * Waits until a store wakes the waiter, or until the signal aborts. Then the waiter is removed. Otherwise a server with many
+ * short-lived clients would keep one waiter for each of them until the next change.
  */
-export function untilWoken(join: (waiter: Waiter) => () => void, signal?: AbortSignal): Promise<void> {
-  if (signal?.aborted === true) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const giveUp = (): void => {
-      leave();
-      resolve();
-    };
-    const stopHearing = (): void => signal?.removeEventListener('abort', giveUp);
-    const leave = join({
-      resolve: () => {
-        stopHearing();
-        resolve();
-      },
-      reject: (error) => {
-        stopHearing();
-        reject(error as Error);
-      },
-    });
-    signal?.addEventListener('abort', giveUp, { once: true });
-  });
-}
+export const untilWoken = <Awaited>(
+  among: Waiters<Awaited>,
+  awaited: Awaited,
+  signal?: AbortSignal,
+): Promise<void> =>
+  signal?.aborted === true
+    ? Promise.resolve()
+    : new Promise((resolve, reject) => void new Waiter(among, awaited, signal, resolve, reject));

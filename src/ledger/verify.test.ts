@@ -5,8 +5,7 @@ import type { QuittanceEvent } from '../call/event.ts';
 import type { Entry } from './journal.ts';
 import { ledgerSessionId } from './ledger.ts';
 import type { StoredEntry } from './stored-entry.ts';
-import type { VerifierOptions, VerifyTotals } from './verify.ts';
-import type { VerifyProblem } from './verify-problem.ts';
+import type { VerifierOptions, VerifyTotals, VerifyProblem } from './verify.ts';
 import { createAnchor } from './anchor.ts';
 import { createVerifier } from './verify.ts';
 

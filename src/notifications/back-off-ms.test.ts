@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { backOffMs, isUndeliverable } from './back-off-ms.ts';
+import { backOffMs, isUndeliverable } from './start-notifications.ts';
 
 const day = 24 * 3_600_000;
 

@@ -3,16 +3,24 @@ import { QuittanceError } from '../base/error.ts';
 import type { QuietHours } from '../base/quiet-hours.ts';
 import { describeUnknownName } from '../base/nearest.ts';
 import type { ContractsProblem } from '../policy/language/contracts-problem.ts';
-import type { DocumentReader } from '../policy/read/document-reader.ts';
+import type { DocumentReader, ClosedObject } from '../policy/read/document-reader.ts';
 import { DocumentReader as Reader } from '../policy/read/document-reader.ts';
 import { readDocumentText } from '../policy/read/document-text.ts';
 import { readYamlDocument } from '../policy/read/yaml-document.ts';
+import { limits } from '../call/limits.ts';
 import { noticeKinds } from './notification.ts';
-import type { NoticeRule, NotificationsSettings, Target } from './notifications-settings.ts';
-import { readDuration } from './read-duration.ts';
-import { readQuietHoursField } from './quiet-hours-field.ts';
-import { readTarget } from './read-target.ts';
+import type {
+  NoticeRule,
+  NotificationsSettings,
+  Target,
+  HttpTarget,
+  MailTarget,
+} from './notifications-settings.ts';
 import type { ReadVariable } from './read-variable.ts';
+import { findQuietHoursProblem, weekDays } from '../base/quiet-hours.ts';
+import { hostOf } from '../outbound/address.ts';
+import { findHostProblem, findTargetUrlProblem } from './find-target-url-problem.ts';
+import { decodeWebhookSecret, shortestSecret } from './webhook-signature.ts';
 
 /** Throws `config.invalid` with every problem of the file. */
 export function readNotifications(
@@ -78,7 +86,12 @@ function readReminders(at: DocumentReader | undefined, rules: readonly NoticeRul
   const wanted = rules.flatMap(({ on, afterMs }) =>
     on.includes('reminder') && afterMs > 0 ? [afterMs] : [],
   );
-  return [...new Set([...given, ...wanted])].toSorted((left, right) => left - right);
+  const times = [...new Set([...given, ...wanted])].toSorted((left, right) => left - right);
+  const { times: most, leastApartMs } = limits.reminders;
+  if (times.length > most) at?.refuse(`reminders has at most ${most} durations.`);
+  if (times.some((ms, index) => ms - (times[index - 1] ?? 0) < leastApartMs))
+    at?.refuse(`reminders must be at least ${leastApartMs / 1_000} s apart.`);
+  return times;
 }
 
 function readRule(at: DocumentReader, targets: readonly string[]): NoticeRule | undefined {
@@ -110,4 +123,145 @@ function readRule(at: DocumentReader, targets: readonly string[]): NoticeRule | 
     afterMs: (after && readDuration(after)) ?? 0,
     tell,
   };
+}
+
+/** The quiet hours of the notifications file. */
+function readQuietHoursField(at: DocumentReader | undefined): readonly QuietHours[] {
+  const hours = (at?.items(1, 'quiet hours') ?? []).flatMap((item) => readHours(item) ?? []);
+  const problem = findQuietHoursProblem(hours);
+  if (problem !== undefined) at?.refuse(`quietHours${problem}`);
+  return hours;
+}
+
+function readHours(at: DocumentReader): QuietHours | undefined {
+  const fields = at.closed(['from', 'to', 'timeZone', 'days']);
+  const [from, to] = [fields?.required('from')?.text(), fields?.required('to')?.text()];
+  const timeZone = fields?.required('timeZone')?.text();
+  const days = fields
+    ?.optional('days')
+    ?.items(1, 'days')
+    ?.flatMap((item) => item.oneOf(weekDays) ?? []);
+  if (from === undefined || to === undefined || timeZone === undefined) return undefined;
+  return { from, to, timeZone, ...(days !== undefined && { days }) };
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A duration such as `90s`, `30m`, `2h` or `1d`, in milliseconds. */
+function readDuration(at: DocumentReader): number | undefined {
+  const text = at.text({ pattern: /^[1-9]\d{0,5}[smhd]$/, patternWords: 'a duration such as 30m, 2h or 1d' });
+  if (text === undefined) return undefined;
+  const unit = text.slice(-1) as keyof typeof unitMs; // the pattern allows no other
+  return Number(text.slice(0, -1)) * unitMs[unit];
+}
+
+/** Reads one target of the notifications file. Secrets come from variables, so the file can be shared. */
+
+const httpKeys = ['type', 'url', 'secret', 'allowPrivate', 'sendArguments'] as const;
+const mailKeys = ['type', 'server', 'from', 'to', 'allowPrivate', 'sendArguments'] as const;
+
+function readTarget(name: string, at: DocumentReader, variable: ReadVariable): Target | undefined {
+  const members = at.members('an object with type') ?? [];
+  const typeAt = members.find(({ key }) => key === 'type')?.value;
+  if (typeAt === undefined) return at.refuse('type is missing: expected webhook, slack, teams or email.');
+  const type = typeAt.oneOf(['webhook', 'slack', 'teams', 'email']);
+  if (type === undefined) return undefined;
+  return type === 'email' ? readMailTarget(name, at, variable) : readHttpTarget(name, type, at, variable);
+}
+
+function readHttpTarget(
+  name: string,
+  type: HttpTarget['type'],
+  at: DocumentReader,
+  variable: ReadVariable,
+): HttpTarget | undefined {
+  const fields = at.closed(type === 'webhook' ? httpKeys : httpKeys.filter((key) => key !== 'secret'));
+  if (fields === undefined) return undefined;
+  const allowPrivate = fields.optional('allowPrivate')?.flag() ?? false;
+  const urlAt = fields.required('url');
+  const url = readUrl(urlAt, variable);
+  const problem = url && findTargetUrlProblem(url, allowPrivate);
+  if (problem !== undefined) urlAt?.refuse(`The address of "${name}" ${problem}.`);
+  const secrets = type === 'webhook' ? readSecrets(fields.required('secret'), variable) : [];
+  if (url === undefined || secrets === undefined) return undefined;
+  return { type, name, url, secrets, allowPrivate, sendsArguments: sendsArguments(fields) };
+}
+
+function readMailTarget(name: string, at: DocumentReader, variable: ReadVariable): MailTarget | undefined {
+  const fields = at.closed(mailKeys);
+  if (fields === undefined) return undefined;
+  const serverAt = fields.required('server');
+  const server = readUrl(serverAt, variable);
+  if (server !== undefined && server.protocol !== 'smtps:' && server.protocol !== 'smtp:')
+    return serverAt?.refuse('server must start with smtps:// or smtp://.');
+  if (server !== undefined && ![server.username, server.password].every(isDecodable))
+    return serverAt?.refuse(
+      'The user or password in server has a "%" that is not part of an escape: write %25.',
+    );
+  const from = readAddress(fields.required('from'));
+  const to = (fields.required('to')?.items(1, 'addresses') ?? []).flatMap((item) => readAddress(item) ?? []);
+  if (server === undefined || from === undefined) return undefined;
+  const allowPrivate = fields.optional('allowPrivate')?.flag() ?? false;
+  const problem = findHostProblem(hostOf(server), allowPrivate);
+  if (problem !== undefined) return serverAt?.refuse(`The address of "${name}" ${problem}.`);
+  return { type: 'email', name, server, from, to, allowPrivate, sendsArguments: sendsArguments(fields) };
+}
+
+const sendsArguments = (fields: ClosedObject<'sendArguments'>): boolean =>
+  fields.optional('sendArguments')?.flag() ?? false;
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** One address, without anything that could become another header. */
+const readAddress = (at: DocumentReader | undefined): string | undefined =>
+  at?.text({ pattern: /^[^\s<>,;:"\\()[\]@]+@[^\s<>,;:"\\()[\]@]+$/, patternWords: 'an e-mail address' });
+
+function readUrl(at: DocumentReader | undefined, variable: ReadVariable): URL | undefined {
+  const text = at && readText(at, variable);
+  if (text === undefined) return undefined;
+  // The text is not repeated in the problem: it may hold a secret.
+  return URL.canParse(text) ? new URL(text) : at?.refuse(`${at.name} is not a URL.`);
+}
+
+function readSecrets(
+  at: DocumentReader | undefined,
+  variable: ReadVariable,
+): readonly Uint8Array[] | undefined {
+  if (at === undefined) return undefined;
+  const items = at.node.type === 'list' ? (at.items(1, 'secrets') ?? []) : [at];
+  const secrets = items.flatMap((item) => {
+    const text = readText(item, variable);
+    if (text === undefined) return [];
+    const bytes = decodeWebhookSecret(text);
+    return bytes.length >= shortestSecret
+      ? [bytes]
+      : (item.refuse(
+          `A secret has at least ${shortestSecret} bytes, written as base64. Make one: openssl rand -base64 32`,
+        ) ?? []);
+  });
+  return secrets.length === items.length ? secrets : undefined;
+}
+
+/** Text in which `${NAME}` stands for an environment variable. */
+function readText(at: DocumentReader, variable: ReadVariable): string | undefined {
+  const text = at.text();
+  if (text === undefined) return undefined;
+  const missing: string[] = [];
+  const filled = text.replaceAll(/\$\{([A-Za-z_]\w*)\}/g, (_, name: string) => {
+    const value = variable(name);
+    if (value === undefined || value === '') missing.push(name);
+    return value ?? '';
+  });
+  return missing.length === 0
+    ? filled
+    : at.refuse(
+        `The environment variable ${missing.join(', ')} is not set. Set it before you start the server.`,
+      );
 }

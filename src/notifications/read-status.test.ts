@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readStatus } from './read-status.ts';
+import { readStatus } from './target-sender.ts';
 
 const teams = (status: number): string =>
   `Webhook message delivery failed with error: Microsoft Teams endpoint returned HTTP error ${status} with ContextId tcid=1.`;

@@ -3,7 +3,7 @@
  * recorded once whatever number of processes do this; the message follows from the event. So a crash or a restart loses
  * no reminder, also if no process holds the call any more.
  */
-import type { Clock, Timer } from '../base/clock.ts';
+import type { Clock, Timer } from '../base/deadlines.ts';
 import type { QuietTimes } from '../base/quiet-hours.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
 

@@ -7,7 +7,7 @@ import type { EmittedEvent } from '../call/emitted-event.ts';
 import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { RedeliveryRequested } from '../call/event.ts';
 import { readStored } from '../ledger/feed.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { readAllEntries } from '../replay/read-all-entries.ts';
 import { notificationsPrefix } from './start-notifications.ts';
 
@@ -34,7 +34,7 @@ export type ResendOptions = {
 
 /** Returns the messages that were asked for. A message that was sent or asked for since is left out. */
 export async function resendUndelivered(
-  ledger: Ledger,
+  ledger: OpenLedger,
   options: ResendOptions,
 ): Promise<readonly UndeliveredMessage[]> {
   const found = await findUndelivered(ledger, options);
@@ -57,7 +57,7 @@ export async function resendUndelivered(
       by: options.by,
       behavior,
     };
-    await ledger.journal.append({
+    await ledger.append({
       entryId: ids.next('ent'),
       sessionId,
       callId: undefined,
@@ -69,7 +69,7 @@ export async function resendUndelivered(
 }
 
 async function findUndelivered(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { target: wanted, since, until, signal }: ResendOptions,
 ): Promise<readonly Undelivered[]> {
   const found = new Map<string, Undelivered>();
@@ -100,12 +100,12 @@ function toRecord(event: object): Undelivered | undefined {
 
 /** A request counts only if no other one has its number. */
 async function lastAttempt(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   behavior: string,
   eventId: string,
 ): Promise<number> {
-  const attempts = (await ledger.journal.readSession(sessionId)).flatMap((event) => {
+  const attempts = (await ledger.readSession(sessionId)).flatMap((event) => {
     if (!('behavior' in event) || event.behavior !== behavior) return [];
     const forEvent = event.type === 'retry.requested' ? event.forEvent : event.triggeringEventId;
     return forEvent === eventId ? [event.attempt] : [];

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createSendMail } from './send-mail.ts';
+import { createSendMail } from './target-sender.ts';
 
 const message = { messageId: '<a@quittance.test>', subject: 'Approval', text: 'Please.', headers: {} };
 const target = {

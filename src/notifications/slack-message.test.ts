@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Notification } from './notification.ts';
-import { toSlackMessage } from './slack-message.ts';
+import { toSlackMessage } from './target-sender.ts';
 
 const notification: Notification = {
   id: 'e.ops',

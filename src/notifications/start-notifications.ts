@@ -9,28 +9,32 @@
  */
 import type { LookupFunction } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Clock } from '../base/clock.ts';
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/deadlines.ts';
+import { systemClock } from '../base/deadlines.ts';
 import { QuittanceError } from '../base/error.ts';
-import { looksSecretBy } from '../base/safe-id.ts';
+import { looksSecretBy, hiddenId, safeSentenceBy, shownIdBy } from '../base/safe-id.ts';
 import type { QuietTimes } from '../base/quiet-hours.ts';
 import { createQuietTimes } from '../base/quiet-hours.ts';
 import type { Call } from '../call/call.ts';
 import type { BehaviorFailed } from '../call/events/behavior-event.ts';
 import { ToolError } from '../call/tool-error.ts';
-import type { BehaviorContext, RegisteredBehavior } from '../runtime/host/behavior.ts';
+import type { BehaviorContext, RegisteredBehavior } from '../runtime/behavior.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import { concerns, tells } from './tells.ts';
-import { backOffMs, isUndeliverable } from './back-off-ms.ts';
-import { maskNotification } from './mask-notification.ts';
-import type { Notification } from './notification.ts';
-import type { NotificationsSettings, Target } from './notifications-settings.ts';
+import type { Notification, NoticeKind } from './notification.ts';
+import type { NotificationsSettings, Target, NoticeRule } from './notifications-settings.ts';
 import type { SendResult } from './send-result.ts';
 import type { SendNotification } from './target-sender.ts';
+import { limits } from '../call/limits.ts';
 import { createTargetSender } from './target-sender.ts';
-import type { Notice, NoticedEvent } from './notice.ts';
-import { noticedEvents, toNotice } from './notice.ts';
 import { ReminderClock } from './reminder-clock.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Redactor } from '../base/redaction.ts';
+import { redacted } from '../base/text-mask.ts';
+import type { HiddenId } from '../call/events/gate-event.ts';
+import { compileGlob } from '../policy/regex/glob.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { QuittanceEvent } from '../call/event.ts';
+import { ownerOf } from '../call/owner-of.ts';
 
 export type NotificationsOptions = {
   readonly runtime: Runtime;
@@ -60,7 +64,6 @@ const triesAtOnce = 4;
 const longestPauseMs = 30_000;
 /** A message that ends every process that sends it is given up. */
 const mostLost = 5;
-const longestLinkMs = 7 * 24 * 3_600_000;
 
 export function startNotifications(options: NotificationsOptions): StartedNotifications {
   const { runtime, settings, publicUrl, clock = systemClock } = options;
@@ -207,10 +210,10 @@ class Delivery {
       [sessionId, callId].some((id) => looksSecretBy(runtime.redactor, id));
     const callPage = isHidden ? undefined : page;
     if (confirmationId === undefined) return callPage;
-    const left = expiresAt === undefined ? longestLinkMs : Math.max(1, expiresAt - clock.now());
+    const left = expiresAt === undefined ? limits.link.longestMs : Math.max(1, expiresAt - clock.now());
     try {
       const token = await runtime.confirmations.link(confirmationId, {
-        expiresInMs: Math.min(longestLinkMs, Math.ceil(left)),
+        expiresInMs: Math.min(limits.link.longestMs, Math.ceil(left)),
       });
       return `${publicUrl}/decide#${token}`;
     } catch {
@@ -259,3 +262,196 @@ async function findEvent(
   const events = await runtime.events.list({ sessionId, ...(callId !== undefined && { callId }) });
   return events.find(({ id }) => id === triggeringEventId);
 }
+
+/** When a failed delivery is tried again, and when it is given up. */
+const firstMs = 500;
+const longestMs = 5 * 60_000;
+
+/** The pause after this many tries: it doubles, up to five minutes. Half of it is random, so targets are not hit at once. */
+export function backOffMs(tries: number, random: () => number = Math.random): number {
+  const full = Math.min(longestMs, firstMs * 2 ** Math.min(tries, 30));
+  return Math.round(full / 2 + (full / 2) * random());
+}
+
+const giveUpAfterMs = 24 * 3_600_000;
+/** A clock that jumps must not end the tries early, nor let them go on for ever. */
+const fewestDeliveries = 20;
+const mostDeliveries = 1_000;
+
+/** Is a message undelivered for good? `deliveries`: those that failed, of several tries each. */
+export const isUndeliverable = (ageMs: number, deliveries: number): boolean =>
+  deliveries >= (ageMs < giveUpAfterMs ? mostDeliveries : fewestDeliveries);
+
+/**
+ * Masks names, ids and texts of a message that look like secrets, by the built-in patterns and by the redaction of the
+ * runtime. Stored forms hide the secrets of arguments. Ids and names of tools are stored unchanged, or no call could be
+ * found by them. Another process with other patterns may have made the call, so arguments are searched again.
+ */
+
+/** `hiddenIds`: names that repeat a hidden value of the call, whatever they look like. */
+export function maskNotification(
+  notification: Notification,
+  redactor: Redactor,
+  hiddenIds: readonly HiddenId[],
+): Notification {
+  const id = (text: string, what?: HiddenId): string =>
+    what !== undefined && hiddenIds.includes(what) ? hiddenId(text) : shownIdBy(redactor, text);
+  const { owner, arguments: input } = notification;
+  const names: Readonly<Record<HiddenId, string | undefined>> = {
+    session: notification.sessionId,
+    call: notification.callId,
+    tool: notification.toolName,
+    owner,
+  };
+  // Sentences may quote them.
+  const sentence = (text: string): string =>
+    hiddenIds.reduce(
+      (said, what) => said.replaceAll(names[what] ?? redacted, redacted),
+      safeSentenceBy(redactor, text),
+    );
+  return {
+    ...notification,
+    sessionId: id(notification.sessionId, 'session'),
+    callId: id(notification.callId, 'call'),
+    toolName: id(notification.toolName, 'tool'),
+    displayName: hiddenIds.includes('tool')
+      ? hiddenId(notification.toolName)
+      : sentence(notification.displayName),
+    text: sentence(notification.text),
+    rules: notification.rules.map((rule) => id(rule)),
+    risk: notification.risk.map(sentence),
+    owner: owner === undefined ? undefined : id(owner, 'owner'),
+    // Redaction keeps an object an object.
+    arguments: input === undefined ? undefined : (redactor.input(input).value as JsonObject),
+  };
+}
+
+/** Which targets hear about a call, by the rules of the file. */
+
+type NotedCall = Pick<Notice, 'kind' | 'toolName' | 'risk' | 'rules' | 'owner' | 'askedAt' | 'dueAt'>;
+
+/** May a rule tell this target about the event? Cheap: it is asked about every end of a call. */
+export function concerns(rules: readonly NoticeRule[], target: string, event: NoticedEvent): boolean {
+  const kind = kindOf(event);
+  return kind !== undefined && rules.some(({ on, tell }) => on.includes(kind) && tell.includes(target));
+}
+
+/** Does a rule tell this target about the call? */
+export function tells(
+  rules: readonly NoticeRule[],
+  quietTimes: QuietTimes,
+  target: string,
+  facts: NotedCall,
+): boolean {
+  return rules.some(
+    (rule) => rule.tell.includes(target) && matches(rule, facts) && isDue(rule, quietTimes, facts),
+  );
+}
+
+/** Only the time outside of quiet hours counts. */
+const isDue = ({ afterMs }: NoticeRule, quietTimes: QuietTimes, { askedAt, dueAt }: NotedCall): boolean =>
+  afterMs === 0 || dueAt >= quietTimes.addWakingTime(askedAt, afterMs);
+
+function matches({ on, tools, risk, rules, owners }: NoticeRule, facts: NotedCall): boolean {
+  if (!on.includes(facts.kind)) return false;
+  if (tools !== undefined && !tools.some((glob) => compileGlob(glob).matches(facts.toolName))) return false;
+  if (risk !== undefined && !risk.some((word) => facts.risk.some((each) => hasWord(each, word))))
+    return false;
+  if (rules !== undefined && !rules.some((id) => facts.rules.includes(id))) return false;
+  return owners === undefined || (facts.owner !== undefined && owners.includes(facts.owner));
+}
+
+const hasWord = (text: string, word: string): boolean => text.toLowerCase().includes(word.toLowerCase());
+
+/** The notification about an event of a call. */
+
+/** The events that a notification may be about. */
+export const noticedEvents = [
+  'tool.held',
+  'confirmation.reminded',
+  'confirmation.decided',
+  'confirmation.expired',
+  'tool.responded',
+] as const;
+export type NoticedEvent = Extract<QuittanceEvent, { readonly type: (typeof noticedEvents)[number] }>;
+
+/** What a message says before its target and its link are known. */
+export type Notice = Omit<Notification, 'id' | 'url'> & {
+  /** When the question was asked, and the time that the event stands for, by the ledger's clock. */
+  readonly askedAt: number;
+  readonly dueAt: number;
+  /** Names that repeat a hidden value. */
+  readonly hiddenIds: readonly HiddenId[];
+};
+
+/** What an event means for people. Undefined if they need not hear of it. */
+export function kindOf(event: NoticedEvent): NoticeKind | undefined {
+  switch (event.type) {
+    case 'tool.held':
+      return 'held';
+    case 'confirmation.reminded':
+      return event.kind === 'escalation' ? 'escalated' : 'reminder';
+    case 'confirmation.decided':
+      return 'decided';
+    case 'confirmation.expired':
+      return 'expired';
+    case 'tool.responded':
+      return event.final && 'code' in event.outcome && event.outcome.code === 'tool.indeterminate'
+        ? 'unresolved'
+        : undefined;
+  }
+}
+
+export function toNotice(event: NoticedEvent, call: Call): Notice | undefined {
+  const kind = kindOf(event);
+  if (kind === undefined) return undefined;
+  const { confirmation, principal, acceptedInput, requestedInput } = call;
+  const input = acceptedInput ?? requestedInput;
+  const isOpen = ['held', 'reminder', 'escalated'].includes(kind);
+  return {
+    kind,
+    text: describeEvent(event, call),
+    at: event.at,
+    askedAt: confirmation?.askedAt ?? event.at,
+    dueAt: event.type === 'confirmation.reminded' ? event.dueAt : event.at,
+    sessionId: event.sessionId,
+    callId: event.callId,
+    toolName: call.toolName,
+    displayName: call.displayName,
+    rules: rulesOf(call),
+    risk: confirmation?.risk ?? [],
+    owner: ownerOf(principal),
+    hiddenIds: call.hiddenIds,
+    confirmationId: isOpen ? confirmation?.confirmationId : undefined,
+    expiresAt: isOpen ? confirmation?.expiresAt : undefined,
+    arguments: isJsonObject(input) ? input : undefined,
+  };
+}
+
+function describeEvent(event: NoticedEvent, { confirmation }: Call): string {
+  switch (event.type) {
+    case 'tool.held':
+      return event.description;
+    case 'confirmation.reminded':
+      return [confirmation?.description ?? '', describeWait(event.missing)].join(' ').trim();
+    case 'confirmation.decided':
+      return `${event.by.name} decided: ${event.decision}.`;
+    case 'confirmation.expired':
+      return event.effect === 'allow'
+        ? 'No person decided in time. The rule lets the call run.'
+        : 'No person decided in time. The call was denied.';
+    case 'tool.responded':
+      return 'The call may have taken effect. Check the system that the tool talks to, then record what you found.';
+  }
+}
+
+const describeWait = (missing: readonly string[]): string =>
+  missing.length === 0 ? 'It still waits.' : `Still missing: ${missing.join('; ')}.`;
+
+const rulesOf = ({ confirmation, decidedBy }: Call): readonly string[] => [
+  ...new Set(
+    [...(confirmation?.asks ?? []).map(({ by }) => by), ...(decidedBy === undefined ? [] : [decidedBy])]
+      .filter(({ type }) => type === 'rule')
+      .map(({ name }) => name),
+  ),
+];

@@ -3,22 +3,26 @@ import type { ReactNode } from 'react';
 import { useId } from 'react';
 import { ShownId, ShownText } from './shown-text.tsx';
 import { resolutionWords } from '../view/status-words.ts';
-import { elapsedTime } from '../view/remaining-time.ts';
-import type { ToolCallView } from '../view/tool-call-view.ts';
-import { AdviceLine } from './advice-line.tsx';
+import { elapsedTime, remainingTime } from '../view/remaining-time.ts';
+import type { ToolCallView, DisplayStatus, ShownAttempt } from '../view/tool-call-view.ts';
 import { ArgumentsBlock } from './arguments-block.tsx';
-import { ConsentPanel } from './consent-panel.tsx';
+import { ConsentPanel, ComparisonBlock } from './consent-panel.tsx';
 import { Disclosure } from './disclosure.tsx';
-import { ModeChip } from './mode-chip.tsx';
-import { OutputBlock } from './output-block.tsx';
 import { PreviewBlock } from './preview-block.tsx';
-import { StatusIcon } from './status-icon.tsx';
 import type { ToolCallHandlers, ToolCallParts, ToolCallSubject } from './tool-call-status.tsx';
 import { ToolCallStatus } from './tool-call-status.tsx';
-import { TrailBlock } from './trail-block.tsx';
-import { UndoBar } from './undo-bar.tsx';
 import { useRefocus } from './use-refocus.ts';
 import type { Reading } from './use-tool-calls.ts';
+import { reasonOf } from '../call/reason.ts';
+import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import { toolModeTreatments } from '../tool/mode.ts';
+import type { ToolRisk } from '../tool/name-words.ts';
+import { userMessageOf } from '../call/outcome.ts';
+import { CodeBlock, JsonBlock } from './code-block.tsx';
+import { safeSentence } from '../base/safe-id.ts';
+import { safeJson } from '../base/safe-text.ts';
+import { outcomeTitle, outcomeWord } from '../view/outcome-words.ts';
+import type { Undoing } from './use-undo.ts';
 
 /** Parts of the card that the host renders. If a slot returns undefined, the card renders its own part. */
 export type ToolCallSlots = {
@@ -82,7 +86,7 @@ function Card({
             <ShownId id={name} />
           </p>
           <p className="qt-meta">
-            <ModeChip mode={call.mode} origin={call.modeOrigin} />
+            <ModeChip mode={call.mode} origin={call.modeOrigin} risk={call.risk} />
             <span className="qt-call-id">
               <ShownId id={call.callId} />
             </span>
@@ -115,6 +119,11 @@ function Card({
           {call.preview !== undefined && (
             <Disclosure title="Preview">
               {slots.preview?.(call) ?? <PreviewBlock shown={call.preview} />}
+            </Disclosure>
+          )}
+          {call.comparison !== undefined && (
+            <Disclosure title="Compared with the last call">
+              <ComparisonBlock comparison={call.comparison} />
             </Disclosure>
           )}
           <Disclosure title="Arguments">
@@ -193,6 +202,260 @@ function Trouble({ error, retry }: { readonly error: Error; readonly retry: () =
       </p>
       <button type="button" className="qt-button" onClick={retry}>
         Retry
+      </button>
+    </div>
+  );
+}
+
+/** Reason code of an unsuccessful call, and what to do about it. */
+function AdviceLine({ call: { outcome, confirmation } }: { readonly call: ToolCallView }): ReactNode {
+  if (outcome === undefined || !('code' in outcome)) return null;
+  const { code } = outcome;
+  return (
+    <p className="qt-advice">
+      <code>{code}</code>{' '}
+      {code === 'confirmation.answered' && confirmation?.response !== undefined ? (
+        <ShownText text={`Response for the model: ${confirmation.response}`} />
+      ) : (
+        // The reason table is written for Markdown.
+        reasonOf(code).whatToDo.replaceAll('`', '')
+      )}
+    </p>
+  );
+}
+
+const modeWords: { readonly [Mode in ToolMode]: string } = {
+  read: 'read',
+  safe_write: 'safe write',
+  destructive: 'destructive',
+  local: 'local',
+  external: 'external',
+};
+
+const originWords: { readonly [Origin in ToolModeOrigin]: string } = {
+  declared: 'declared',
+  inferred: 'inferred from name',
+  default: 'default',
+};
+
+type ModeChipProps = {
+  readonly mode: ToolMode;
+  readonly origin: ToolModeOrigin;
+  readonly risk: ToolRisk | undefined;
+};
+
+/** The mode of a tool, its origin, and its risk if one is known. */
+function ModeChip({ mode, origin, risk }: ModeChipProps): ReactNode {
+  return (
+    <span className="qt-mode" data-mode={mode} title={toolModeTreatments[mode].meaning}>
+      {modeWords[mode]} <span className="qt-origin">({originWords[origin]})</span>
+      {risk !== undefined && <span className="qt-origin"> risk: {risk}</span>}
+    </span>
+  );
+}
+
+/** The output of a call. */
+function OutputBlock({ call: { outcome } }: { readonly call: ToolCallView }): ReactNode {
+  switch (outcome?.type) {
+    case undefined:
+      return null;
+    case 'ToolExecutionResult':
+      return (
+        <Disclosure title="Output">
+          {typeof outcome.output === 'string' ? (
+            <CodeBlock label="Output" text={outcome.output} />
+          ) : (
+            <JsonBlock label="Output" value={outcome.output} />
+          )}
+          <Files files={outcome.files} />
+        </Disclosure>
+      );
+    case 'ToolArtifactReference':
+      return (
+        <Disclosure title={`Large output (${size(outcome.sizeBytes)})`}>
+          <CodeBlock label="Beginning of the output" text={outcome.summary} />
+          <p className="qt-note">
+            Artifact{' '}
+            <code>
+              <ShownId id={outcome.artifactId} />
+            </code>
+          </p>
+          <Files files={outcome.files} />
+        </Disclosure>
+      );
+    case 'ToolFailure':
+      // The card shows the tool's message for the user. This block shows its error for the developer.
+      return userMessageOf(outcome) === undefined ? null : (
+        <Disclosure title="Error">
+          <CodeBlock label="Error" text={outcome.error} />
+        </Disclosure>
+      );
+    case 'ToolTimeout':
+    case 'ToolDenied':
+      return null;
+  }
+}
+
+function Files({
+  files = [],
+}: {
+  readonly files?:
+    | readonly { artifactId: string; mimeType: string; sizeBytes: number; name?: string }[]
+    | undefined;
+}): ReactNode {
+  if (files.length === 0) return null;
+  return (
+    <ul className="qt-files">
+      {files.map(({ artifactId, mimeType, sizeBytes, name }) => (
+        <li key={artifactId}>
+          <ShownText text={name ?? artifactId} />{' '}
+          <span className="qt-note">
+            <ShownText text={mimeType} />, {size(sizeBytes)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const size = (bytes: number): string =>
+  bytes < 1_000
+    ? `${bytes} B`
+    : bytes < 1_000_000
+      ? `${(bytes / 1_000).toFixed(1)} kB`
+      : `${(bytes / 1_000_000).toFixed(1)} MB`;
+
+/** Every status has its own shape, so that color is never the only difference. */
+const shapes: { readonly [Status in DisplayStatus]: ReactNode } = {
+  requested: <path d="M8 4.5v3.8l2.4 1.5" />,
+  held: <path d="M6.2 5v6M9.8 5v6" />,
+  running: <path className="qt-spin" d="M8 3.6a4.4 4.4 0 1 1-4.4 4.4" />,
+  succeeded: <path d="m4.8 8.3 2.2 2.2 4.2-4.6" />,
+  failed: <path d="m5.5 5.5 5 5m0-5-5 5" />,
+  denied: <path d="M4.6 8h6.8" />,
+  timed_out: <path d="M5.2 4.2h5.6L5.2 11.8h5.6z" />,
+  indeterminate: <path d="M6.1 6.3a1.9 1.9 0 1 1 2.7 1.8c-.6.3-.8.6-.8 1.2M8 11.4v.1" />,
+  undone: <path d="M5 7h4.2a2.1 2.1 0 0 1 0 4.2H6.6M6.8 4.9 4.7 7l2.1 2.1" />,
+};
+
+/** Icon for a status; the label next to it says the same. */
+function StatusIcon({ status }: { readonly status: DisplayStatus }): ReactNode {
+  return (
+    <span className="qt-icon" aria-hidden="true">
+      <svg
+        viewBox="0 0 16 16"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.6"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      >
+        {shapes[status]}
+      </svg>
+    </span>
+  );
+}
+
+/** Destinations of an external tool, the log, and the attempts if there were several. */
+function TrailBlock({ call }: { readonly call: ToolCallView }): ReactNode {
+  const { attempts, reached, log, startedAt } = call;
+  return (
+    <>
+      {reached.length > 0 && (
+        <div className="qt-reached">
+          <span className="qt-label">Reached</span>
+          <ul>
+            {reached.map((place) => (
+              <li key={place}>
+                <ShownText text={place} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {attempts.length > 1 && (
+        <Disclosure title={`${attempts.length} attempts`}>
+          <ol className="qt-attempts">
+            {attempts.map((attempt) => (
+              <li key={attempt.attempt}>
+                <ShownText text={attemptWords(attempt)} />
+              </li>
+            ))}
+          </ol>
+        </Disclosure>
+      )}
+      {log.length > 0 && (
+        <Disclosure title={`Log (${log.length})`}>
+          <ol className="qt-log">
+            {log.map(({ at, message, fields }, index) => (
+              <li key={index}>
+                {startedAt !== undefined && <span className="qt-when">+{elapsedTime(at - startedAt)}</span>}
+                <span>
+                  <ShownText text={message} />
+                  {fields !== undefined && <span className="qt-note"> {safeSentence(safeJson(fields))}</span>}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </Disclosure>
+      )}
+    </>
+  );
+}
+
+function attemptWords({ outcome }: ShownAttempt): string {
+  switch (outcome?.type) {
+    case undefined:
+      return 'Running';
+    case 'ToolExecutionResult':
+    case 'ToolArtifactReference':
+      return `${outcomeTitle('succeeded')} after ${elapsedTime(outcome.elapsedMs)}`;
+    case 'ToolTimeout':
+      return `${outcomeTitle('timed_out')} after ${elapsedTime(outcome.elapsedMs)}`;
+    case 'ToolFailure':
+      return `${outcomeTitle(outcomeWord(outcome))}: ${outcome.error}`;
+    case 'ToolDenied':
+      return `${outcomeTitle('denied')}: ${outcome.details}`;
+  }
+}
+
+/** Shown while the call can be undone. */
+function UndoBar({
+  undoing: { status, error, until, undo },
+  now,
+}: {
+  readonly undoing: Undoing;
+  readonly now: number | undefined;
+}): ReactNode {
+  const left = until === undefined || now === undefined ? undefined : until - now;
+  return (
+    <div className="qt-undo">
+      <p>
+        {status === 'sending'
+          ? 'Undoing…'
+          : status === 'sent'
+            ? 'Undo requested.'
+            : left === undefined
+              ? 'This can be undone.'
+              : left > 0
+                ? `This can be undone for another ${remainingTime(left)}.`
+                : 'The undo period has ended.'}
+      </p>
+      {error !== undefined && (
+        <p className="qt-error" role="alert">
+          <ShownText text={error.message} />
+        </p>
+      )}
+      <button
+        type="button"
+        className="qt-button"
+        aria-disabled={status !== 'ready'}
+        onClick={({ detail }) => {
+          // The second click of a double click was meant for the previous content.
+          if (detail <= 1) undo();
+        }}
+      >
+        Undo
       </button>
     </div>
   );

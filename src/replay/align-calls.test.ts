@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Alignable } from './align-calls.ts';
-import { alignCalls } from './align-calls.ts';
+import type { Alignable } from './diff-sessions.ts';
+import { alignCalls } from './diff-sessions.ts';
 
 /** `a1` is a call of tool `a` with input 1. Ids are unique per side unless given. */
 const calls = (side: string, text: string): Alignable[] =>

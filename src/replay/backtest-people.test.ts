@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { quiet } from '../../test/stage.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import type { ConfirmationAnswer } from '../runtime/host/confirm.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
+import type { ConfirmationAnswer } from '../runtime/views.ts';
 import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { createManualClock } from '../testing/manual-clock.ts';
@@ -14,7 +14,7 @@ import type { BacktestReport } from './backtest-report.ts';
 
 const rules = (text: string): LoadedContracts =>
   contractsFromYamlString(
-    `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: trial}\ndefaults: {mode: enforce}\nrules:\n${text}`,
+    `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: {name: trial}\ndefaults: {mode: enforce}\nrules:\n${text}`,
   );
 const pre = (id: string, when: string, then: string): string =>
   `  - {id: ${id}, type: pre, tool: pay, when: ${when}, then: {message: "${id} fired", ${then}}}\n`;
@@ -39,7 +39,7 @@ async function record(
   calls: readonly object[],
   contracts: LoadedContracts,
   answer: (args: { readonly [name: string]: unknown }) => Answer = () => 'nobody',
-): Promise<Ledger> {
+): Promise<OpenLedger> {
   const clock = createManualClock();
   const ledger = createMemoryLedger({ clock });
   const runtime = createRuntime({

@@ -15,35 +15,30 @@ import type {
   ToolDecided,
   ToolRequested,
   ToolResponded,
+  ConfirmationExpired,
+  ToolHeld,
+  ToolPreviewed,
 } from '../call/event.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import type { Policy } from '../policy/judge/compile-policy.ts';
+import type { Policy, SessionCounters } from '../policy/judge/compile-policy.ts';
 import type { FiredRule, Ruling } from '../policy/language/ruling.ts';
 import { combineRulings } from '../policy/language/ruling.ts';
 import type { WorkflowHost } from '../policy/workflow/first-shut-gate.ts';
-import { namesArtifact } from '../runtime/input/fill-artifacts.ts';
-import { gateNames } from '../runtime/gates/gates.ts';
+import { namesArtifact } from '../runtime/accept-input.ts';
+import { gateNames } from '../runtime/gates.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import type { BacktestCall } from './backtest-call.ts';
-import {
-  isUnanswered,
-  notePreview,
-  refuseEdited,
-  requestedObject,
-  toBacktestPolicyCall,
-  toWorkflowCall,
-  wasStoppedByRules,
-  wouldRun,
-} from './backtest-call.ts';
 import type { CallVerdict, CallWord, NotJudged } from './backtest-report.ts';
 import { backtestEnd } from './backtest-end.ts';
 import { readArguments } from './read-arguments.ts';
-import { SessionCounts } from './session-counts.ts';
 import { SessionWorkflows } from './session-workflows.ts';
+import { isJsonObject } from '../base/json.ts';
+import type { PolicyCall } from '../policy/language/policy-call.ts';
+import type { WorkflowRulings } from './session-workflows.ts';
+import { countedEnd } from '../call/decide.ts';
 
-export type SessionTrial = {
+type SessionTrial = {
   readonly policy: Policy;
   readonly workflowHost: WorkflowHost;
   readonly tools: ReadonlyMap<string, AnyTool>;
@@ -294,3 +289,143 @@ const toFired = ({
   policyError: policyError === true,
   observed: observed === true,
 });
+
+/** A call of a session under other rules: the facts so far and their consequences. */
+
+type BacktestCall = {
+  readonly requested: ToolRequested;
+  readonly erased: boolean;
+  tool: AnyTool | undefined;
+  input: JsonObject | undefined;
+  byKeptForm: boolean;
+  before: CallWord | undefined;
+  after: CallWord | undefined;
+  fired: readonly FiredRule[];
+  refusal: string | undefined;
+  workflows: WorkflowRulings | undefined;
+  held: ToolHeld | undefined;
+  /** The tool's preview and the input it was made for. */
+  preview: Pick<ToolPreviewed, 'snapshot' | 'inputDigest'> | undefined;
+  /** The preview that rules see; undefined if it was made for another input. */
+  snapshot: JsonObject | undefined;
+  /** A person edited the arguments, and there is no decision about them yet. */
+  edited: boolean;
+  /** A person decided its latest confirmation. */
+  answered: boolean;
+  /** A confirmation of the call expired without a decision. */
+  unanswered: boolean;
+  counted: boolean;
+};
+
+const requestedObject = ({ requestedInput }: ToolRequested): JsonObject | undefined =>
+  isJsonObject(requestedInput) ? requestedInput : undefined;
+
+function notePreview(call: BacktestCall, { ready, snapshot, inputDigest, hidden }: ToolPreviewed): void {
+  if (!ready) return;
+  call.preview = { snapshot, inputDigest };
+  if (hidden.length > 0) call.byKeptForm = true;
+}
+
+/** An approval that was not used in time still counts as a decision. */
+const isUnanswered = ({ confirmationId }: ConfirmationExpired, { held, answered }: BacktestCall): boolean =>
+  !answered && held?.confirmationId === confirmationId;
+
+/** Would these rules let the tool run? A confirmation that expired then counts as expired now. */
+function wouldRun({ after, unanswered, fired }: BacktestCall): boolean {
+  if (after !== 'ask') return after === 'allow';
+  const asking = fired.filter(({ action, observed }) => action === 'ask' && !observed);
+  return !unanswered || asking.every(({ timeoutEffect }) => timeoutEffect === 'allow');
+}
+
+/** Edited arguments are used unchanged or not at all. */
+async function refuseEdited(tool: AnyTool, edited: JsonObject): Promise<string | undefined> {
+  const reading = await readArguments(tool, edited);
+  if (!reading.ok) return reading.refusal;
+  return reading.input === edited ? undefined : 'The edited arguments do not match the schema unchanged.';
+}
+
+const toBacktestPolicyCall = (
+  { requested, tool, snapshot }: BacktestCall,
+  input: JsonObject,
+): PolicyCall => ({
+  toolName: requested.toolName,
+  input,
+  principal: requested.principal,
+  metadata: requested.attrs,
+  snapshot,
+  resources: tool?.resources,
+  mode: requested.mode,
+  risk: requested.risk,
+});
+
+const toWorkflowCall = (
+  { requested }: BacktestCall,
+  input: JsonObject,
+): { toolName: string; input: JsonObject; at: number } => ({
+  toolName: requested.toolName,
+  input,
+  at: requested.at,
+});
+
+/** Did rules alone stop the call: by a block, or by a confirmation that was denied or expired? */
+function wasStoppedByRules({ held, after, unanswered }: BacktestCall, { outcome }: ToolResponded): boolean {
+  if (outcome.type !== 'ToolDenied') return false;
+  if (outcome.reason === 'contract' || outcome.reason === 'validation') return true;
+  const wasPeople =
+    outcome.reason === 'write_denied' ? after === 'allow' : outcome.reason === 'expired' && unanswered;
+  return wasPeople && held !== undefined && held.asks.every(({ by }) => by.type === 'rule');
+}
+
+/** The counters of a session under other rules. */
+
+class SessionCounts {
+  readonly #calls = new Map<string, number>();
+  readonly #failures = new Map<string, number>();
+  readonly #inARow = new Map<string, number>();
+  #toolCalls = 0;
+  #attempts = 0;
+  #allFailures = 0;
+  #allInARow = 0;
+
+  get counters(): SessionCounters {
+    return {
+      toolCalls: this.#toolCalls,
+      attempts: this.#attempts,
+      callsOf: (toolName) => this.#calls.get(toolName) ?? 0,
+      failures: this.#allFailures,
+      consecutiveFailures: this.#allInARow,
+      failuresOf: (toolName) => this.#failures.get(toolName) ?? 0,
+      consecutiveFailuresOf: (toolName) => this.#inARow.get(toolName) ?? 0,
+    };
+  }
+
+  /** A call reached the rules. */
+  reached(): void {
+    this.#attempts++;
+  }
+
+  /** The tool of a call started. */
+  started(toolName: string): void {
+    this.#toolCalls++;
+    add(this.#calls, toolName);
+  }
+
+  /** A tool ended, as recorded. */
+  ended({ outcome, toolSuccess }: Pick<ToolResponded, 'outcome' | 'toolSuccess'>): void {
+    const { toolName } = outcome;
+    const end = countedEnd(outcome, toolSuccess);
+    if (end === 'succeeded') {
+      this.#allInARow = 0;
+      this.#inARow.delete(toolName);
+    } else if (end === 'failed') {
+      this.#allFailures++;
+      this.#allInARow++;
+      add(this.#failures, toolName);
+      add(this.#inARow, toolName);
+    }
+  }
+}
+
+const add = (counts: Map<string, number>, name: string): void => {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+};

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import { contractsFromMultiple } from '../contracts/from-multiple.ts';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -31,7 +31,7 @@ const pool = [
   '{id: seen, type: post, tool: Read, when: {output.text: {exists: true}}, then: {action: warn, message: Seen.}}',
   '{id: watch, type: pre, tool: "*", mode: observe, when: {tool.name: {exists: true}}, then: {action: block, message: Seen.}}',
 ];
-const flow = `apiVersion: edictum/v1
+const flow = `apiVersion: quittance/v1
 kind: Workflow
 metadata: {name: order}
 stages:
@@ -43,14 +43,14 @@ stages:
 function contractsOf(rules: readonly string[], hasFlow: boolean): LoadedContracts {
   const none =
     '{id: none, type: pre, tool: nothing, when: {tool.name: {exists: true}}, then: {action: block, message: No.}}';
-  const text = `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: r}\ndefaults: {mode: enforce}\nrules:\n${[none, ...rules].map((rule) => `  - ${rule}\n`).join('')}`;
+  const text = `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: {name: r}\ndefaults: {mode: enforce}\nrules:\n${[none, ...rules].map((rule) => `  - ${rule}\n`).join('')}`;
   const ruleset = contractsFromYamlString(text);
   return hasFlow ? contractsFromMultiple([ruleset, contractsFromYamlString(flow)]) : ruleset;
 }
 
 type Made = { readonly name: string; readonly args: { readonly text: string; readonly path: string } };
 
-async function record(calls: readonly Made[], contracts: LoadedContracts | undefined): Promise<Ledger> {
+async function record(calls: readonly Made[], contracts: LoadedContracts | undefined): Promise<OpenLedger> {
   const ledger = createMemoryLedger();
   const runtime = createRuntime({
     tools,
@@ -66,9 +66,9 @@ async function record(calls: readonly Made[], contracts: LoadedContracts | undef
 }
 
 /** The recorded decision for each call. */
-async function wordsOf(ledger: Ledger): Promise<string[]> {
+async function wordsOf(ledger: OpenLedger): Promise<string[]> {
   const words = new Map<string, Set<string>>();
-  for (const event of await ledger.journal.readSession('s'))
+  for (const event of await ledger.readSession('s'))
     if (event.type === 'tool.decided' || event.type === 'tool.responded') {
       const known = words.get(event.callId) ?? new Set();
       words.set(event.callId, known);

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { LoadedContracts } from '../contracts/loaded-contracts.ts';
 import { ToolError } from '../call/tool-error.ts';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
@@ -12,7 +12,7 @@ import type { BacktestReport } from './backtest-report.ts';
 import { BacktestTally } from './backtest-tally.ts';
 
 const head =
-  'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: trial}\ndefaults: {mode: enforce}\nrules:\n';
+  'apiVersion: quittance/v1\nkind: Ruleset\nmetadata: {name: trial}\ndefaults: {mode: enforce}\nrules:\n';
 const rules = (text: string): LoadedContracts =>
   contractsFromYamlString(head + (text === '' ? pre('never', 'nothing_of_the_kind', 'block') : text));
 
@@ -60,7 +60,7 @@ async function record(
   calls: readonly Made[],
   contracts?: Contracts,
   { ledger = createMemoryLedger(), sessionId = 's1', answer = 'approve' as 'approve' | 'deny' } = {},
-): Promise<Ledger> {
+): Promise<OpenLedger> {
   const runtime = createRuntime({
     tools,
     ledger,
@@ -203,7 +203,7 @@ describe('the same rules', () => {
 });
 
 describe('session limits are counted', () => {
-  test('as if these rules had been in force, from the start of each session', async () => {
+  test('session limits are counted as if these rules had been in force, from the start of each session', async () => {
     const ledger = await record([hello, hello, hello, ['send', {}], hello]);
     await record([hello, hello], undefined, { ledger, sessionId: 's2' });
     const report = await backtest(ledger, { contracts: rules(limit('few', '{max_tool_calls: 3}')) });
@@ -213,7 +213,7 @@ describe('session limits are counted', () => {
     ).toEqual(['s1 c3', 's1 c4']);
   });
 
-  test('without calls that would be blocked, and with blocked ones as attempts', async () => {
+  test('session limits are counted without calls that would be blocked, and with blocked ones as attempts', async () => {
     const ledger = await record([['send', {}], ['send', {}], hello, hello, hello]);
     const blocked = pre('no-send', 'send', 'block');
     const kindsOf = async (limits: string): Promise<string[]> =>
@@ -223,7 +223,7 @@ describe('session limits are counted', () => {
     expect(await kindsOf('{max_calls_per_tool: {"s*": 3}}')).toEqual(['call: allow → block 2']);
   });
 
-  test('with calls that rules stopped then and would allow now', async () => {
+  test('session limits are counted with calls that rules stopped then and would allow now', async () => {
     const strict = rules(pre('no-send', 'send', 'block'));
     const contracts = rules(limit('few', '{max_tool_calls: 2}'));
     const stopped = await record([['send', {}], ['send', { n: 2 }], hello], strict);
@@ -253,14 +253,14 @@ describe('session limits are counted', () => {
 });
 
 describe('workflows are followed', () => {
-  const workflow = `apiVersion: edictum/v1
+  const workflow = `apiVersion: quittance/v1
 kind: Workflow
 metadata: {name: order}
 stages:
   - {id: look, tools: [Read], exit: [{condition: 'file_read("spec.md")', message: Read the spec first.}]}
   - {id: change, tools: [Bash, send]}
 `;
-  test('in the order of the calls, by their evidence', async () => {
+  test('workflows are followed in the order of the calls, by their evidence', async () => {
     const early = await record([
       ['Bash', { command: 'ls' }],
       ['Read', { path: 'spec.md' }],
@@ -272,7 +272,7 @@ stages:
     expect(report.rules).toMatchObject([{ ruleId: 'workflow:order/look' }]);
   });
 
-  test('and a confirmation that did not exist then counts as approved', async () => {
+  test('workflows are followed and a confirmation that did not exist then counts as approved', async () => {
     const asks = workflow.replace(
       'exit: [{condition: \'file_read("spec.md")\', message: Read the spec first.}]',
       'approval: {message: Ready?}',
@@ -286,7 +286,7 @@ stages:
     expect(kinds(report)).toEqual(['call: allow → ask 1']);
   });
 
-  test('and no command ever runs for them', async () => {
+  test('workflows are followed and no command ever runs for them', async () => {
     const exec = vi.fn<() => number>(() => 0);
     const text = workflow.replace('file_read("spec.md")', 'exec("true", exit_code=0)');
     const ledger = await record([
@@ -298,7 +298,7 @@ stages:
     expect(kinds(report)).toEqual(['call: allow → block 1']);
   });
 
-  test('and under the recorded workflow nothing changes', async () => {
+  test('workflows are followed and under the recorded workflow nothing changes', async () => {
     const contracts = contractsFromYamlString(workflow);
     const ledger = await record(
       [
@@ -314,7 +314,7 @@ stages:
 });
 
 describe('calls', () => {
-  test('that never reached the rules are counted separately', async () => {
+  test('calls that never reached the rules are counted separately', async () => {
     const ledger = await record([['nothing', {}], hello]);
     expect(await backtest(ledger, { contracts: rules('') })).toMatchObject({
       calls: 2,
@@ -323,16 +323,16 @@ describe('calls', () => {
     });
   });
 
-  test('with redacted arguments are marked, and nothing redacted is shown', async () => {
+  test('calls with redacted arguments are marked, and nothing redacted is shown', async () => {
     const ledger = await record([['send', { to: 'ada', password: 'hunter2-and-more' }]]);
     const report = await backtest(ledger, { contracts: rules(pre('all', '"*"', 'block')) });
     expect(report).toMatchObject({ byKeptForm: 1, changes: [{ samples: [{ byKeptForm: true }] }] });
     expect(JSON.stringify(report)).not.toContain('hunter2');
   });
 
-  test('that were erased are not judged', async () => {
+  test('calls that were erased are not judged', async () => {
     const ledger = await record([hello, ['send', {}]]);
-    await ledger.retention.erase({ sessionId: 's1', by: 'ada', reason: 'asked to' });
+    await ledger.erase({ sessionId: 's1', by: 'ada', reason: 'asked to' });
     expect(await backtest(ledger, { contracts: rules(pre('all', '"*"', 'block')) })).toMatchObject({
       calls: 2,
       judged: 0,

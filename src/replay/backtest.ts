@@ -9,6 +9,7 @@ import type { BacktestReport, CallVerdict } from './backtest-report.ts';
 import { BacktestTally } from './backtest-tally.ts';
 import { SessionBacktest } from './backtest-session.ts';
 import { inRecordedDirectory } from './recorded-directory.ts';
+import { findSessions, readWholeArtifact } from '../ledger/reads.ts';
 
 /** The calls to judge. Earlier calls of their sessions still count for limits and workflows. */
 export type BacktestSlice = {
@@ -33,7 +34,7 @@ export type BacktestOptions = BacktestSlice & {
   readonly signal?: AbortSignal | undefined;
 };
 
-type Readable = Pick<Ledger, 'queries' | 'entries' | 'artifacts'>;
+type Readable = Pick<Ledger, 'query' | 'readEntries' | 'readArtifact'>;
 
 /** Judges the calls of a ledger by other rules. Nothing runs; one session is read at a time. */
 export async function backtest(ledger: Readable, given: BacktestOptions): Promise<BacktestReport> {
@@ -54,12 +55,12 @@ const isStopped = ({ signal }: BacktestOptions): boolean => signal?.aborted === 
 
 /** The sessions that may contain calls of the slice. */
 export async function* sessionsOf(
-  ledger: Pick<Ledger, 'queries'>,
+  ledger: Pick<Ledger, 'query'>,
   { sessionId, since, until }: BacktestSlice,
 ): AsyncGenerator<{ readonly sessionId: string; readonly calls: number }, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await ledger.queries.findSessions({ since, until, text: sessionId, limit: 500, cursor });
+    const page = await findSessions(ledger, { since, until, text: sessionId, limit: 500, cursor });
     for (const session of page.rows)
       if (session.calls > 0 && (sessionId === undefined || session.sessionId === sessionId)) yield session;
     cursor = page.next;
@@ -70,7 +71,7 @@ const entriesAtOnce = 500;
 
 /** Adds the verdicts of one session. */
 export async function backtestSession(
-  ledger: Pick<Ledger, 'entries' | 'artifacts'>,
+  ledger: Pick<Ledger, 'readEntries' | 'query' | 'readArtifact'>,
   sessionId: string,
   options: BacktestOptions,
   tally: BacktestTally,
@@ -93,7 +94,7 @@ export async function backtestSession(
   });
   tally.addSession();
   for (let after = 0; !isStopped(options);) {
-    const entries = await ledger.entries.read({ sessionId, after, limit: entriesAtOnce });
+    const entries = await ledger.readEntries({ sessionId, after, limit: entriesAtOnce });
     for (const entry of entries) await session.take(readEntry(entry));
     const last = entries.at(-1);
     // Reading is synchronous, so this yields to signals and the terminal.
@@ -106,11 +107,11 @@ export async function backtestSession(
 
 /** The output in an artifact. Undefined if it is missing or not JSON. */
 async function readOutput(
-  ledger: Pick<Ledger, 'artifacts'>,
+  ledger: Pick<Ledger, 'readArtifact'>,
   sessionId: string,
   artifactId: string,
 ): Promise<JsonValue | undefined> {
-  const artifact = await ledger.artifacts.read(sessionId, artifactId);
+  const artifact = await readWholeArtifact(ledger, sessionId, artifactId);
   if (typeof artifact?.content !== 'string') return undefined;
   try {
     return JSON.parse(artifact.content) as JsonValue;

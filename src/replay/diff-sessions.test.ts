@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ToolCall } from '../call/tool-call.ts';
 import { ToolError } from '../call/tool-error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { ReadEvent } from '../ledger/unknown-event.ts';
-import { ToolDecision } from '../runtime/host/tool-decision.ts';
+import { ToolDecision } from '../runtime/call-options.ts';
 import { createRuntime } from '../store/create-runtime.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -31,7 +31,7 @@ const program: readonly Omit<ToolCall, 'id'>[] = [
 ];
 
 async function play(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   calls: readonly Omit<ToolCall, 'id'>[] = program,
   changes: { readonly total?: number; readonly by?: string; readonly orders?: readonly string[] } = {},
@@ -95,7 +95,7 @@ async function play(
   for (const [index, call] of calls.entries()) await turn.call({ ...call, id: `${sessionId}-${index}` });
   await turn.end();
   await runtime.close();
-  return ledger.journal.readSession(sessionId);
+  return ledger.readSession(sessionId);
 }
 
 describe('two runs of the same program', () => {
@@ -115,7 +115,7 @@ describe('two runs of the same program', () => {
     ]);
   });
 
-  test('that differ in one byte of one argument differ in exactly that call', async () => {
+  test('two runs of the same program that differ in one byte of one argument differ in exactly that call', async () => {
     const ledger = createMemoryLedger();
     const changed = program.map((call, index) => (index === 4 ? { ...call, arguments: { id: 4 } } : call));
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', changed));
@@ -126,7 +126,7 @@ describe('two runs of the same program', () => {
     });
   });
 
-  test('with one missing call differ by that call', async () => {
+  test('two runs of the same program with one missing call differ by that call', async () => {
     const ledger = createMemoryLedger();
     const fewer = program.toSpliced(7, 1);
     const a = await play(ledger, 'one');
@@ -135,7 +135,7 @@ describe('two runs of the same program', () => {
     expect(diffSessions(b, a)).toMatchObject({ identical: false, changed: 0, onlyA: 0, onlyB: 1 });
   });
 
-  test('with different tool answers differ in the output, by its path, and not in derived fields', async () => {
+  test('two runs of the same program with different tool answers differ in the output, by its path, and not in derived fields', async () => {
     const ledger = createMemoryLedger();
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', program, { total: 6 }));
     expect(diff.calls.flatMap((call) => (call.status === 'changed' ? call.differences : []))).toEqual([
@@ -143,7 +143,7 @@ describe('two runs of the same program', () => {
     ]);
   });
 
-  test('with different large outputs differ in summary or size, or else in the digest', async () => {
+  test('two runs of the same program with different large outputs differ in summary or size, or else in the digest', async () => {
     const ledger = createMemoryLedger();
     const fieldsOf = async (sessionId: string, other: string): Promise<readonly string[]> => {
       const a = await play(ledger, sessionId, program, { orders: ['A'] });
@@ -157,7 +157,7 @@ describe('two runs of the same program', () => {
     expect(await fieldsOf('other', 'B')).toEqual(['digest']);
   });
 
-  test('with different approvers differ in the decision', async () => {
+  test('two runs of the same program with different approvers differ in the decision', async () => {
     const ledger = createMemoryLedger();
     const diff = diffSessions(await play(ledger, 'one'), await play(ledger, 'two', program, { by: 'Eve' }));
     const fields = diff.calls.flatMap((call) => (call.status === 'changed' ? call.differences : []));
@@ -170,7 +170,7 @@ describe('two runs of the same program', () => {
     expect(diff.changed).toBeGreaterThanOrEqual(2);
   });
 
-  test('with another secret differ within one ledger, and look equal in two', async () => {
+  test('two runs of the same program with another secret differ within one ledger, and look equal in two', async () => {
     const other = program.map((call) =>
       call.name === 'send_mail'
         ? { ...call, arguments: { to: 'ada', password: 'another-thing-altogether' } }
@@ -208,7 +208,7 @@ test('calls in another order differ in it, unless they ran in parallel', async (
     if (together) await Promise.all(calls.map((call) => call()));
     else for (const call of calls) await call();
     await runtime.close();
-    return ledger.journal.readSession('s');
+    return ledger.readSession('s');
   };
   expect(diffSessions(await run(['x', 'y'], true), await run(['y', 'x'], true))).toMatchObject({
     identical: true,
@@ -229,7 +229,7 @@ test('text written by a tool is never treated as an id, however short ids are', 
     const runtime = createRuntime({ tools: [tool(`Call ${id} did the same thing.`)] as const, ledger });
     await runtime.turn({ sessionId: 's' }).call({ id, name: 'say', arguments: {} });
     await runtime.close();
-    return ledger.journal.readSession('s');
+    return ledger.readSession('s');
   };
   expect(diffSessions(await run('1'), await run('2'))).toMatchObject({ identical: false, changed: 1 });
 });
@@ -256,10 +256,9 @@ test('a call with repeated or conflicting requests differs from one without', as
   for (const n of [1, 1]) await ask('twice', n);
   for (const n of [1, 2]) await ask('conflict', n);
   const differ = async (other: string): Promise<readonly string[]> =>
-    diffSessions(
-      await ledger.journal.readSession('once'),
-      await ledger.journal.readSession(other),
-    ).calls.flatMap((call) => (call.status === 'changed' ? call.differences.map(({ field }) => field) : []));
+    diffSessions(await ledger.readSession('once'), await ledger.readSession(other)).calls.flatMap((call) =>
+      call.status === 'changed' ? call.differences.map(({ field }) => field) : [],
+    );
   expect(await differ('twice')).toEqual(['audit']);
   expect(await differ('conflict')).toEqual(['conflicts']);
 });

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readExport } from '../ledger/ledger-export.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { createVerifier } from '../ledger/verify.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import { openSqliteLedger } from '../store/sqlite/open-sqlite-ledger.ts';
 import { SampleCall } from '../testing/sample-call.ts';
 import { exportLedger } from './export-ledger.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
+import { readHeads } from '../ledger/reads.ts';
 
 const never = new AbortController().signal;
 const by = { by: 'ada', reason: 'asked to' };
@@ -29,7 +30,7 @@ async function check(text: string): Promise<{ problems: number; sessions: number
 }
 
 /** A complete export, with an action in the middle: once after the heads, once after some entries. */
-async function write(ledger: Ledger, meanwhile: () => Promise<unknown>, signal = never): Promise<string> {
+async function write(ledger: OpenLedger, meanwhile: () => Promise<unknown>, signal = never): Promise<string> {
   const { text } = await exportLedger(ledger, { toolVersion: '1', signal });
   let all = '';
   for await (const piece of text) {
@@ -41,9 +42,9 @@ async function write(ledger: Ledger, meanwhile: () => Promise<unknown>, signal =
 
 describe.each([
   ['memory', () => Promise.resolve(createMemoryLedger())],
-  ['SQLite', (path: string) => openSqliteLedger(path, { synchronous: 'normal' }, { longestTail: 50 })],
+  ['SQLite', (path: string) => openSqliteLedger(path, { synchronous: 'normal' })],
 ] as const)('an export of a %s ledger', (_, open) => {
-  let ledger: Ledger;
+  let ledger: OpenLedger;
   let folder: string;
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'quittance-export-'));
@@ -58,7 +59,7 @@ describe.each([
     for (let call = 0; call < calls; call++)
       await Promise.all(
         Array.from({ length: sessions }, async (_value, n) =>
-          ledger.journal.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
+          ledger.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
         ),
       );
   };
@@ -68,7 +69,7 @@ describe.each([
     let arrived = 0;
     const text = await write(ledger, async () => {
       for (const sessionId of [`s${arrived % 60}`, `new ${arrived}`])
-        await ledger.journal.append(new SampleCall(`late${arrived++}`, { sessionId }).whole());
+        await ledger.append(new SampleCall(`late${arrived++}`, { sessionId }).whole());
     });
     expect(arrived).toBeGreaterThan(60);
     expect(await check(text)).toEqual({ problems: 0, sessions: 60, entries: 180 });
@@ -79,8 +80,8 @@ describe.each([
     const nothing = (): Promise<void> => Promise.resolve();
     expect(await check(await write(ledger, nothing))).toEqual({ problems: 0, sessions: 0, entries: 0 });
     await fill(3, 2);
-    const sessions = await ledger.integrity.readHeads('s1');
-    await ledger.journal.append(new SampleCall('later', { sessionId: 's1' }).whole());
+    const sessions = await readHeads(ledger, 's1');
+    await ledger.append(new SampleCall('later', { sessionId: 's1' }).whole());
     const { text } = await exportLedger(ledger, { sessions, toolVersion: '1', signal: never });
     let all = '';
     for await (const piece of text) all += piece;
@@ -88,8 +89,8 @@ describe.each([
   });
 
   test.each([
-    ['erased', () => ledger.retention.erase({ sessionId: 's1', ...by })],
-    ['removed', () => ledger.retention.dropSession({ sessionId: 's1', ...by })],
+    ['erased', () => ledger.erase({ sessionId: 's1', ...by })],
+    ['removed', () => ledger.dropSession({ sessionId: 's1', ...by })],
   ] as const)('does not complete if something is %s meanwhile', async (_what, change) => {
     await fill(3, 3);
     let isDone = false;
@@ -121,20 +122,17 @@ describe.each([
     await fill(2_100);
     const most = { heads: 0, entries: 0, piece: 0 };
     const watched = alterLedger(ledger, {
-      integrity: {
-        readHeads: () => expect.unreachable('all heads at once'),
-        findHeads: async (query) => {
-          const heads = await ledger.integrity.findHeads(query);
-          most.heads = Math.max(most.heads, heads.length);
+      rows: {
+        heads: async (query) => {
+          const heads = await ledger.query('heads', query);
+          most.heads = Math.max(most.heads, heads.rows.length);
           return heads;
         },
       },
-      entries: {
-        read: async (query) => {
-          const entries = await ledger.entries.read(query);
-          most.entries = Math.max(most.entries, entries.length);
-          return entries;
-        },
+      readEntries: async (query) => {
+        const entries = await ledger.readEntries(query);
+        most.entries = Math.max(most.entries, entries.length);
+        return entries;
       },
     });
     const { text, ...totals } = await exportLedger(watched, { toolVersion: '1', signal: never });

@@ -14,6 +14,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { StoredEntry } from '../ledger/stored-entry.ts';
 import { isDamage } from './damage.ts';
 import { readAllEntries } from './read-all-entries.ts';
+import { lastPosition, findHeads } from '../ledger/reads.ts';
 
 export type ExportOptions = {
   /** Only these sessions, which must exist. All sessions if left out. */
@@ -36,7 +37,7 @@ const headsAtOnce = 500;
 
 export async function exportLedger(ledger: Ledger, options: ExportOptions): Promise<LedgerExport> {
   const { sessions: chosen, toolVersion, signal, onEntry } = options;
-  const at = await ledger.entries.lastPosition();
+  const at = await lastPosition(ledger);
   const createdAt = ledger.now();
   const pages = (): AsyncIterable<readonly Head[]> =>
     chosen === undefined ? readHeadPages(ledger, at, signal) : readChosen(chosen);
@@ -70,7 +71,7 @@ async function* readHeadPages(
 ): AsyncGenerator<readonly Head[], void, undefined> {
   for (let after: string | undefined; ;) {
     throwIfStopped(signal);
-    const heads = await ledger.integrity.findHeads({ after, limit: headsAtOnce, at });
+    const heads = await findHeads(ledger, { after, limit: headsAtOnce, at });
     if (heads.length > 0) yield heads;
     if (heads.length < headsAtOnce) return;
     after = heads.at(-1)?.sessionId;
@@ -86,7 +87,7 @@ async function* readChosen(heads: readonly Head[]): AsyncGenerator<readonly Head
 /** An erasure or removal meanwhile may leave entries half exported, without the event that records it. */
 async function throwIfErased(ledger: Ledger, at: number, signal: AbortSignal): Promise<void> {
   for (let after = at; ;) {
-    const later = await ledger.entries.read({ after, limit: headsAtOnce });
+    const later = await ledger.readEntries({ after, limit: headsAtOnce });
     if (later.some(reportsErasure))
       throw unavailable(
         'Entries were erased or removed during the export, so it is incomplete. Export the ledger again.',

@@ -1,11 +1,11 @@
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, jsonSchema, ToolError } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { envelope } from '../../test/stage.ts';
 import { forkSession } from './fork-session.ts';
 
-let ledger: Ledger;
+let ledger: OpenLedger;
 let ran: string[];
 let broken: boolean;
 
@@ -53,7 +53,7 @@ beforeEach(async () => {
 describe('a fork', () => {
   test('records its origin in the first event of its session', async () => {
     await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
-    expect(await ledger.journal.readSession('new')).toMatchObject([
+    expect(await ledger.readSession('new')).toMatchObject([
       {
         type: 'session.forked',
         sessionId: 'new',
@@ -65,19 +65,19 @@ describe('a fork', () => {
       },
     ]);
     await forkSession(ledger, { from: 'old', at: 3, as: 'end', after: 'live', tools });
-    expect(await ledger.journal.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
+    expect(await ledger.readSession('end')).toMatchObject([{ atCallId: undefined, position: 3 }]);
   });
 
-  test('that has done nothing can be started again in the same way, and in no other', async () => {
+  test('a fork that has done nothing can be started again in the same way, and in no other', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
     await forkSession(ledger, fork);
-    expect(await ledger.journal.readSession('new')).toHaveLength(1);
+    expect(await ledger.readSession('new')).toHaveLength(1);
     await expect(forkSession(ledger, { ...fork, after: 'live' })).rejects.toThrow('already exists');
     await expect(forkSession(ledger, { ...fork, at: 0 })).rejects.toThrow('already exists');
   });
 
-  test('at a failed call serves the earlier calls and resumes there', async () => {
+  test('a fork at a failed call serves the earlier calls and resumes there', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'live', tools });
     expect(fork.forked).toEqual({ fromSessionId: 'old', atCallId: 'ship', position: 1, after: 'live' });
     const { sessionId, parentSessionId } = fork;
@@ -120,7 +120,7 @@ describe('a fork', () => {
     expect(ran).toEqual([]);
   });
 
-  test('that is dry runs nothing, and lists what it would have run', async () => {
+  test('a fork that is dry runs nothing, and lists what it would have run', async () => {
     const fork = await forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools });
     const outcomes = await drive(createRuntime({ tools: fork.tools, ledger }), { sessionId: 'new' });
     expect(outcomes).toMatchObject([
@@ -157,7 +157,7 @@ describe('a fork', () => {
   });
 
   test.each(['dry', 'live'] as const)(
-    'into the same session at the same time succeeds for one caller, whatever the other wants (%s)',
+    'a fork into the same session at the same time succeeds for one caller, whatever the other wants (%s)',
     async (after) => {
       const forks = await Promise.allSettled([
         forkSession(ledger, { from: 'old', at: 'ship', as: 'new', after: 'dry', tools }),
@@ -173,18 +173,16 @@ describe('a fork', () => {
           },
         },
       ]);
-      expect(await ledger.journal.readSession('new')).toHaveLength(1);
+      expect(await ledger.readSession('new')).toHaveLength(1);
     },
   );
 
   test('can be made again once its session was dropped', async () => {
     const fork = { from: 'old', at: 'ship', as: 'new', after: 'dry', tools } as const;
     await forkSession(ledger, fork);
-    await ledger.retention.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });
+    await ledger.dropSession({ sessionId: 'new', by: 'Ada', reason: 'enough' });
     await forkSession(ledger, { ...fork, after: 'live' });
-    expect(await ledger.journal.readSession('new')).toMatchObject([
-      { type: 'session.forked', after: 'live' },
-    ]);
+    expect(await ledger.readSession('new')).toMatchObject([{ type: 'session.forked', after: 'live' }]);
   });
 
   test.each([

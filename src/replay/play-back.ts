@@ -5,10 +5,9 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { readJsonText } from '../base/json.ts';
 import type { ToolFailure, ToolOutcome, ToolTimeout } from '../call/outcome.ts';
-import { retryableButForDoubt, timeoutMessage } from '../call/outcome.ts';
-import { parseToolResult, toolResult } from '../call/tool-result.ts';
+import { retryableButForDoubt, timeoutMessage, parseToolResult, toolResult } from '../call/outcome.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
-import { endAsRecorded } from '../runtime/attempt/recorded-end.ts';
+import { endAsRecorded } from '../runtime/judgement.ts';
 import { renameTexts } from './artifact-names.ts';
 import type { RecordedLate, RecordedRun } from './cassette.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';

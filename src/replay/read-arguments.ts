@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
-import { namesArtifact } from '../runtime/input/fill-artifacts.ts';
+import { namesArtifact } from '../runtime/accept-input.ts';
 import { formatIssues } from '../tool/format-issues.ts';
 import { coerce } from '../tool/coerce.ts';
 import type { AnyTool } from '../tool/define-tool.ts';

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../base/json.ts';
 import { given } from '../call/fields.ts';
-import type { ConfirmationAnswer, OnConfirm } from '../runtime/host/confirm.ts';
+import type { ConfirmationAnswer, OnConfirm } from '../runtime/views.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedAnswer, RecordedCall } from './cassette.ts';
 import { recordingKey } from './recording-shelf.ts';

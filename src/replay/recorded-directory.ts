@@ -4,10 +4,12 @@ import { ledgerSessionId } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
 
 /** The folder for relative paths when contracts were last loaded. Undefined if it was not recorded. */
-export async function recordedDirectory(ledger: Pick<Ledger, 'entries'>): Promise<string | undefined> {
+export async function recordedDirectory(
+  ledger: Pick<Ledger, 'readEntries' | 'query'>,
+): Promise<string | undefined> {
   let found: string | undefined;
   for (let after = 0; ;) {
-    const entries = await ledger.entries.read({ sessionId: ledgerSessionId, after, limit: 500 });
+    const entries = await ledger.readEntries({ sessionId: ledgerSessionId, after, limit: 500 });
     for (const entry of entries)
       for (const event of readEntry(entry).events)
         if (event.type === 'contracts.loaded' && 'workingDirectory' in event)
@@ -20,7 +22,7 @@ export async function recordedDirectory(ledger: Pick<Ledger, 'entries'>): Promis
 
 /** The contracts as they applied to the ledger's calls: their own folder, else the recorded one. */
 export async function inRecordedDirectory(
-  ledger: Pick<Ledger, 'entries'>,
+  ledger: Pick<Ledger, 'readEntries' | 'query'>,
   contracts: Contracts,
 ): Promise<Contracts> {
   if (contracts.workflowHost.workingDirectory !== undefined || contracts.inDirectory === undefined)

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../base/json.ts';
-import { previewEndedWith } from '../runtime/preview/preview-problem.ts';
+import { previewEndedWith } from '../runtime/preview.ts';
 import type { PreviewRevision } from '../tool/preview.ts';
 import { withoutArtifactNames } from './artifact-names.ts';
 import type { RecordedCall, RecordedPreview, RecordedVersion } from './cassette.ts';

@@ -12,8 +12,7 @@ import type { SuccessCheck } from '../tool/success-check.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 import type { PreviewContext } from '../tool/make-preview.ts';
 import type { CancelledOperation, PreviewRevision } from '../tool/preview.ts';
-import { undoToolName } from '../runtime/host/undo-tool.ts';
-import { boxedInputs, jsonOf, unboxInput } from './boxed-input.ts';
+import { undoToolName } from '../runtime/undo-tool.ts';
 import type { RecordedArtifacts } from './fill-recorded.ts';
 import type { PlayedRun, Time } from './play-back.ts';
 import { playBack } from './play-back.ts';
@@ -24,7 +23,7 @@ export type AskedBody = { readonly tool: AnyTool; readonly input: JsonValue; rea
 
 type Shown = PreviewRevision | AsyncIterable<PreviewRevision>;
 
-export type RecordedToolOptions = {
+type RecordedToolOptions = {
   readonly artifacts: RecordedArtifacts;
   readonly time: ReplayTime | undefined;
   /** Finds the run to play; throws if there is none. `live` runs the real body, if that is allowed. */
@@ -122,3 +121,23 @@ const verdictOf = (reported: string | undefined): ReturnType<SuccessCheck> =>
   reported === undefined ? true : { ok: false, reason: reported };
 
 const refuse: SuccessCheck = () => ({ ok: false, reason: 'This was not recorded.' });
+
+/** The schema's output together with its input, because recordings are found by the request. */
+class Boxed {
+  readonly json: JsonValue;
+  readonly executed: unknown;
+
+  constructor(json: JsonValue, executed: unknown) {
+    this.json = json;
+    this.executed = executed;
+  }
+}
+
+const jsonOf = (args: unknown): JsonValue => (args instanceof Boxed ? args.json : null);
+const unboxInput = (args: unknown): unknown => (args instanceof Boxed ? args.executed : args);
+
+/** The same schema, with boxed outputs. */
+const boxedInputs = (schema: CompiledSchema): CompiledSchema => ({
+  ...schema,
+  wrap: (accepted, value) => new Boxed(accepted, value),
+});

@@ -1,5 +1,5 @@
 import type { AnyTool, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, jsonSchema, toolResult } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -12,11 +12,17 @@ import { readCassette, sealCassette, writeCassette } from './write-cassette.ts';
 import { recordCassette } from './record-cassette.ts';
 import type { RecordedToolsOptions } from './recorded-tools.ts';
 import { recordedTools } from './recorded-tools.ts';
+import { readWholeArtifact } from '../ledger/reads.ts';
 
 type Asked = readonly [id: string, name: string, args?: object];
 type Extra = Partial<Parameters<typeof createRuntime>[0]>;
 
-async function make(tools: readonly AnyTool[], ledger: Ledger, calls: readonly Asked[], extra: Extra = {}) {
+async function make(
+  tools: readonly AnyTool[],
+  ledger: OpenLedger,
+  calls: readonly Asked[],
+  extra: Extra = {},
+) {
   const runtime = createRuntime({ ...extra, tools, ledger });
   const turn = runtime.turn({ sessionId: 's' });
   const outcomes: ToolOutcome[] = [];
@@ -58,7 +64,7 @@ const tick = defineTool({ name: 'tick', mode: 'read', loopLimit: 99, run: () => 
 const echo = defineTool({ name: 'echo', mode: 'external', run: (args) => args });
 
 describe('recordings', () => {
-  test('of the same call are played in the order they were made', async () => {
+  test('recordings of the same call are played in the order they were made', async () => {
     const cassette = await record(
       [tick],
       [
@@ -130,7 +136,7 @@ describe('recordings', () => {
     expect(other.report.missed).toMatchObject([{ why: 'arguments' }]);
   });
 
-  test('of calls with a partly redacted input are found by its stored form', async () => {
+  test('recordings of calls with a partly redacted input are found by its stored form', async () => {
     const calls = (password: string, user = 'ada'): Asked[] => [['a', 'echo', { user, password }]];
     const cassette = await record([echo], calls('correct horse battery'));
     expect(JSON.stringify(cassette)).not.toContain('correct horse');
@@ -141,7 +147,7 @@ describe('recordings', () => {
     expect(JSON.stringify(outcomes)).not.toContain('hunter2');
   });
 
-  test('of a tool with changed schemas are a miss that says so, unless drift is allowed', async () => {
+  test('recordings of a tool with changed schemas are a miss that says so, unless drift is allowed', async () => {
     const cassette = await record([echo], [['a', 'echo', { n: 1 }]]);
     const changed = defineTool({
       name: 'echo',
@@ -182,7 +188,7 @@ rules:
     expect(report).toEqual({ played: 0, unused: [], missed: [] });
   });
 
-  test('that no rule denies any more has no output to play, and the miss says why', async () => {
+  test('a recorded denial that no rule denies any more has no output to play, and the miss says why', async () => {
     const { outcomes } = await play(await record([echo], calls, { contracts: rules }), [echo], calls);
     expect(outcomes).toMatchObject([
       {
@@ -193,7 +199,7 @@ rules:
     ]);
   });
 
-  test('by a person is repeated for that person, and an unrecorded confirmation is denied', async () => {
+  test('a recorded denial by a person is repeated for that person, and an unrecorded confirmation is denied', async () => {
     const erase = defineTool({ name: 'erase', mode: 'destructive', run: () => 1 });
     const onConfirm = ({ arguments: args }: { arguments: object }) =>
       'yes' in args
@@ -207,8 +213,8 @@ rules:
     const { outcomes } = await play(cassette, [erase], [...asked, ['c', 'erase', { new: 1 }]]);
     expect(outcomes).toMatchObject([
       { output: 1 },
-      { details: 'bob said no: mine' },
-      { details: 'the cassette said no: this confirmation was not recorded' },
+      { details: 'Denied by bob: mine' },
+      { details: 'Denied by the cassette: this confirmation was not recorded' },
     ]);
   });
 });
@@ -244,17 +250,17 @@ describe('a large output', () => {
     const [first, second, third] = outcomes;
     if (first?.type !== 'ToolArtifactReference' || third?.type !== 'ToolExecutionResult')
       throw new Error('no');
-    expect(await ledger.artifacts.read('s', first.artifactId)).toMatchObject({
+    expect(await readWholeArtifact(ledger, 's', first.artifactId)).toMatchObject({
       content: `{"text":"${'x'.repeat(99)}"}`,
     });
     expect(second).toMatchObject({ code: 'tool.reported_error', error: 'no' });
     const moaned = second?.type === 'ToolFailure' ? second.payloadExtras?.['output_artifact'] : undefined;
-    expect(await ledger.artifacts.read('s', moaned as string)).toMatchObject({
+    expect(await readWholeArtifact(ledger, 's', moaned as string)).toMatchObject({
       content: expect.stringContaining('yyy') as string,
     });
     const file = third.files?.[0];
     expect(third.output).toEqual({ image: { $artifact: file?.artifactId } });
-    expect(await ledger.artifacts.read('s', file?.artifactId ?? '')).toMatchObject({
+    expect(await readWholeArtifact(ledger, 's', file?.artifactId ?? '')).toMatchObject({
       content: Uint8Array.of(1, 2),
     });
   });
@@ -274,7 +280,7 @@ describe('a large output', () => {
 describe('time', () => {
   const hang = defineTool({ name: 'hang', mode: 'read', timeoutMs: 15, run: () => new Promise(() => {}) });
 
-  test('of a recorded timeout passes at once on a real clock', async () => {
+  test('time of a recorded timeout passes at once on a real clock', async () => {
     // The test runs out of time if it waits for the timeout of the tool.
     const cassette = await record([hang], [['a', 'hang']]);
     const slow = defineTool({ name: 'hang', mode: 'read', timeoutMs: 3_600_000, run: () => 1 });
@@ -282,7 +288,7 @@ describe('time', () => {
     expect(outcomes).toMatchObject([{ type: 'ToolTimeout', code: 'tool.timeout' }]);
   });
 
-  test('of recorded timeouts passes on the given clock, once for parallel calls', async () => {
+  test('time of recorded timeouts passes on the given clock, once for parallel calls', async () => {
     const calls: Asked[] = [
       ['a', 'hang', { n: 1 }],
       ['b', 'hang', { n: 2 }],
@@ -301,7 +307,7 @@ describe('time', () => {
     expect(clock.monotonicMs()).toBe(15);
   });
 
-  test('of a silent tool, and of one that may now take longer, still runs out', async () => {
+  test('time of a silent tool, and of one that may now take longer, still runs out', async () => {
     const idle = (timeoutMs: number): AnyTool =>
       defineTool({
         name: 'idle',
@@ -407,7 +413,7 @@ describe('the schema a call was made under', () => {
       ['a', 'opaque'],
       ['b', 'nothing'],
     ]);
-    const asked = (await ledger.journal.readSession('s')).filter(({ type }) => type === 'tool.requested');
+    const asked = (await ledger.readSession('s')).filter(({ type }) => type === 'tool.requested');
     expect(asked).toMatchObject([{ schemaDigest: undefined }, { schemaDigest: undefined }]);
   });
 });

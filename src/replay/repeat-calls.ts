@@ -13,8 +13,8 @@ import type { Call } from '../call/call.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import type { Runtime } from '../runtime/create-runtime.ts';
-import { whyRoleForbids } from '../runtime/host/rights.ts';
-import type { Turn } from '../runtime/turn/turn.ts';
+import { whyRoleForbids } from '../call/role.ts';
+import type { Turn } from '../runtime/turn.ts';
 import type { Principal } from '../tool/tool-context.ts';
 
 export type RepeatableCall = {
@@ -54,7 +54,7 @@ export type RepeatOptions = {
   readonly parentSessionId: string;
   readonly askedBy: DirectIdentity;
   /** Continue after a call with another kind of outcome? */
-  readonly goOn: boolean;
+  readonly continues: boolean;
   readonly signal: AbortSignal;
   /** Called after each call. */
   readonly onOutcome?: (call: RepeatableCall, outcome: ToolOutcome) => void;
@@ -64,7 +64,7 @@ export type RepeatOptions = {
 export async function repeatCalls(
   runtime: Runtime,
   calls: readonly RepeatableCall[],
-  { sessionId, parentSessionId, askedBy, goOn, signal, onOutcome }: RepeatOptions,
+  { sessionId, parentSessionId, askedBy, continues, signal, onOutcome }: RepeatOptions,
 ): Promise<void> {
   const why = whyRoleForbids(askedBy, 'operator');
   if (why !== undefined)
@@ -84,6 +84,6 @@ export async function repeatCalls(
       },
     );
     onOutcome?.(call, outcome);
-    if (!goOn && outcome.type !== call.outcome) return;
+    if (!continues && outcome.type !== call.outcome) return;
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/deadlines.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
 
 /** A clock that code can move: recorded time passes on it without waiting. */

@@ -1,19 +1,19 @@
 import { isQuittanceError } from '../base/error.ts';
 import type { SideRow } from '../ledger/side-row.ts';
-import type { NamedArtifact } from '../ledger/folded-state.ts';
-import type { SideFold } from '../ledger/side-fold.ts';
+import type { NamedArtifact, SideFold } from '../ledger/side-fold.ts';
 import { foldKey } from '../ledger/side-fold.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { createSeal } from '../ledger/seal.ts';
-import { isInputDigest } from '../runtime/input/input-digest.ts';
-import { readSealedText, sealContext } from '../runtime/state/seal-input.ts';
-import { checkArtifact } from './check-artifact.ts';
+import { isInputDigest } from '../runtime/call-input.ts';
+import { readSealedText, sealContext } from '../runtime/recorded-input.ts';
 import type { SideRowProblem, Subject } from './side-row-problem.ts';
+import { contentBytes, contentDigest } from '../base/content-digest.ts';
+import { readSideRows, readSealed, measureArtifact, readWholeArtifact } from '../ledger/reads.ts';
 
 /** Sealed inputs and artifacts. Rows of missing sessions are added to `orphans`. */
 export async function* sideSubjectsOf(
-  ledger: Ledger,
+  ledger: OpenLedger,
   fold: SideFold,
   orphans: Set<string>,
 ): AsyncGenerator<Subject, void, undefined> {
@@ -25,7 +25,7 @@ export async function* sideSubjectsOf(
     seen.add(key);
     return isFirst;
   };
-  for await (const row of ledger.integrity.readSideRows()) {
+  for await (const row of readSideRows(ledger)) {
     if ('sessionId' in row && row.sessionId === undefined) orphans.add(JSON.stringify(row));
     else if (row.kind === 'sealed' && isNew('sealed', row.sessionId ?? '', row.callId))
       yield sealedOf(ledger, fold, seal, row.sessionId ?? '', row.callId);
@@ -41,7 +41,7 @@ export async function* sideSubjectsOf(
 }
 
 const sealedOf = (
-  ledger: Ledger,
+  ledger: OpenLedger,
   fold: SideFold,
   seal: () => Seal | undefined,
   sessionId: string,
@@ -51,12 +51,12 @@ const sealedOf = (
   sessionId,
   callId,
   async look() {
-    const sealed = await ledger.journal.readSealed(sessionId, callId);
+    const sealed = await readSealed(ledger, sessionId, callId);
     const key = foldKey(sessionId, callId);
     const open = fold.open.get(key);
     // An expired one may remain until cleanup, or may be gone.
     const undoable = fold.undoable.get(key);
-    const call = open?.needsSealed === true ? open : undoable;
+    const call = open?.needsSealed === true || open?.hidesFacts === true ? open : undoable;
     if (sealed === undefined)
       return open?.needsSealed === true ? 'The call needs its sealed input, which is missing.' : undefined;
     if (call === undefined) return 'A sealed input exists that no open call needs.';
@@ -78,7 +78,7 @@ const sealedOf = (
 
 const otherInput = 'The sealed input is not the one that was decided.';
 
-const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
+const artifactOf = (ledger: OpenLedger, fold: SideFold, row: SideRow & { kind: 'artifact' }): Subject => ({
   level: 'problem',
   sessionId: row.sessionId,
   callId: row.callId,
@@ -90,7 +90,7 @@ const artifactOf = (ledger: Ledger, fold: SideFold, row: SideRow & { kind: 'arti
  * have added one too.
  */
 const unnamedArtifact = (
-  ledger: Ledger,
+  ledger: OpenLedger,
   fold: SideFold,
   { sessionId = '', callId, artifactId }: SideRow & { kind: 'artifact' },
 ): Subject => ({
@@ -99,20 +99,20 @@ const unnamedArtifact = (
   callId,
   async look() {
     if (fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
-    return (await ledger.artifacts.measure(sessionId, artifactId)) === undefined
+    return (await measureArtifact(ledger, sessionId, artifactId)) === undefined
       ? undefined // erased or dropped since it was listed
       : `No outcome names the artifact ${quoteId(artifactId)}: its attempt was lost, or another program added it.`;
   },
 });
 
-const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): Subject => ({
+const missingArtifact = (ledger: OpenLedger, fold: SideFold, named: NamedArtifact): Subject => ({
   level: 'problem',
   sessionId: named.sessionId,
   callId: [...named.callIds][0],
   async look() {
     const { sessionId, artifactId } = named;
     if (fold.mayBeErased(named) || !fold.artifacts.has(foldKey(sessionId, artifactId))) return undefined;
-    return (await ledger.artifacts.read(sessionId, artifactId)) === undefined
+    return (await readWholeArtifact(ledger, sessionId, artifactId)) === undefined
       ? `The artifact ${quoteId(artifactId)}, which the outcome names, is missing.`
       : undefined;
   },
@@ -120,12 +120,12 @@ const missingArtifact = (ledger: Ledger, fold: SideFold, named: NamedArtifact): 
 
 /** A session may have been dropped while its rows were listed. Rows that are still in a second list are orphans. */
 export async function* findOrphanRows(
-  ledger: Ledger,
+  ledger: OpenLedger,
   orphans: ReadonlySet<string>,
   signal: AbortSignal,
 ): AsyncGenerator<SideRowProblem, void, undefined> {
   if (orphans.size === 0) return;
-  for await (const row of ledger.integrity.readSideRows()) {
+  for await (const row of readSideRows(ledger)) {
     if (signal.aborted) return;
     if (orphans.has(JSON.stringify(row)))
       yield {
@@ -136,7 +136,7 @@ export async function* findOrphanRows(
 }
 
 /** Without a key, sealed inputs can be counted but not opened. */
-export function createSealOnce(ledger: Ledger): () => Seal | undefined {
+export function createSealOnce(ledger: Pick<OpenLedger, 'sealKey'>): () => Seal | undefined {
   let seal: Seal | 'none' | undefined;
   return () => {
     try {
@@ -152,3 +152,42 @@ export function createSealOnce(ledger: Ledger): () => Seal | undefined {
 export const quoteId = (name: string): string => JSON.stringify(name);
 
 export const idOf = (...words: readonly string[]): string => JSON.stringify(words);
+
+/**
+ * The problem of a stored artifact. An artifact without an outcome can exist, because its call ended differently
+ * after it was made. Then only its content is checked against its digest.
+ */
+async function checkArtifact(
+  ledger: OpenLedger,
+  row: SideRow & { kind: 'artifact' },
+  named: NamedArtifact | undefined,
+): Promise<string | undefined> {
+  const name = JSON.stringify(row.artifactId);
+  let found;
+  try {
+    found = await readWholeArtifact(ledger, row.sessionId ?? '', row.artifactId);
+  } catch (error) {
+    if (isTrouble(error)) throw error;
+    if (isQuittanceError(error, 'ledger.altered') && error.facts['how'] === 'changed')
+      return `The content of the artifact ${name} is not the stored one.`;
+    return `The content of the artifact ${name} is missing or misplaced.`;
+  }
+  if (found === undefined) return undefined; // erased or dropped since it was listed
+  const { content, mimeType } = found;
+  const isKept = contentBytes(content).byteLength === row.sizeBytes && contentDigest(content) === row.digest;
+  if (!isKept) return `The content of the artifact ${name} is not the stored one.`;
+  if (named === undefined) return undefined;
+  const sizeBytes = typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength;
+  const isText = typeof content === 'string' || !named.isText;
+  if (sizeBytes !== named.sizeBytes || mimeType !== named.mimeType || !isText)
+    return `The artifact ${name} has another size or type than its outcome records.`;
+  if (named.digest !== undefined && named.digest !== row.digest)
+    return `The artifact ${name} is not the one in the outcome.`;
+  if (!named.callIds.has(row.callId))
+    return `The artifact ${name} is stored for another call than the one that made it.`;
+  return undefined;
+}
+
+/** An unreadable file proves nothing about its content. */
+const isTrouble = (error: unknown): boolean =>
+  ['EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'EIO'].includes((error as NodeJS.ErrnoException).code ?? '');

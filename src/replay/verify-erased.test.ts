@@ -1,6 +1,6 @@
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { expect, test } from 'vitest';
 import { verifyLedger } from './verify-ledger.ts';
 
@@ -9,7 +9,7 @@ const options = {
   startProgress: () => ({ step: () => undefined, done: () => undefined }),
 };
 
-async function findProblems(ledger: Ledger): Promise<readonly string[]> {
+async function findProblems(ledger: OpenLedger): Promise<readonly string[]> {
   const found: string[] = [];
   await verifyLedger(ledger, undefined, options, async ({ message }) => void found.push(message));
   return found;
@@ -31,7 +31,7 @@ test.each([
   const { confirmationId = '', inputDigest = '' } = question ?? {};
   await runtime.confirmations.decide(confirmationId, { ...decision, by: 'ada', inputDigest });
   await turn.call(call);
-  expect(await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'Asked to.' })).toBeGreaterThan(0);
+  expect(await ledger.erase({ sessionId: 's', by: 'ada', reason: 'Asked to.' })).toBeGreaterThan(0);
   expect(await findProblems(ledger)).toEqual([]);
   await runtime.close();
 });

@@ -106,7 +106,7 @@ describe('a runtime', () => {
 });
 
 describe('two runtimes in one process', () => {
-  it('on two ledgers share nothing', async () => {
+  it('two runtimes in one process on two ledgers share nothing', async () => {
     const runtimes = [1, 2].map(() =>
       createRuntime({ tools: [pay], budgets: [{ scope: 'team', toolCalls: 1 }] }),
     );
@@ -120,7 +120,7 @@ describe('two runtimes in one process', () => {
     }
   });
 
-  it('on one ledger show the same, including hidden inputs', async () => {
+  it('two runtimes in one process on one ledger show the same, including hidden inputs', async () => {
     const ledger = createMemoryLedger();
     const [one, two] = [1, 2].map(() => createRuntime({ ledger, tools: [pay] }));
     const args = { password: 'hunter2', n: 1 };
@@ -261,12 +261,10 @@ describe('a runtime that is closed', () => {
     const inner = createMemoryLedger();
     let broken = true;
     const ledger = alterLedger(inner, {
-      journal: {
-        append: (entry) => {
-          if (broken && entry.events.some(({ type }) => type === 'tool.responded'))
-            throw new Error('disk full');
-          return inner.journal.append(entry);
-        },
+      append: (entry) => {
+        if (broken && entry.events.some(({ type }) => type === 'tool.responded'))
+          throw new Error('disk full');
+        return inner.append(entry);
       },
     });
     const { runtime, turn } = setStage({ ledger, tools: [pay] });

@@ -2,7 +2,7 @@ import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createManualClock } from 'quittance/testing';
 import { createMemoryLedger, summarizeErrors } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
-import type { RuntimeCalls } from './runtime-calls.ts';
+import type { RuntimeCalls } from './runtime-parts.ts';
 import { envelope } from '../../test/stage.ts';
 
 async function stage() {
@@ -39,7 +39,7 @@ describe('runtime.calls.errors', () => {
       ['retry', ['tool.network_error 2']],
       ['your inputs', ['tool.invalid_input 1']],
     ]);
-    expect(await runtime.calls.errors()).toEqual(await summarizeErrors(ledger.queries));
+    expect(await runtime.calls.errors()).toEqual(await summarizeErrors(ledger));
   });
 
   it('filters by session, by time, or the newest only', async () => {
@@ -61,8 +61,8 @@ describe('runtime.calls.errors', () => {
 
   it.each([
     [{ session: 'a' }, 'No option named "session"'],
-    [{ limit: 0 }, 'limit must be a whole number of at least 1'],
-    [{ limit: 1.5 }, 'limit must be a whole number of at least 1'],
+    [{ limit: 0 }, 'limit must be a whole number from 1 to 1,000'],
+    [{ limit: 1.5 }, 'limit must be a whole number from 1 to 1,000'],
     [{ since: Number.NaN }, 'since must be a time'],
     [{ until: '7d' }, 'until must be a time'],
   ])('refuses %j with a reason', async (query, why) => {

@@ -1,8 +1,11 @@
 import type { ToolOutcome, Turn } from 'quittance';
-import { defineTool, outcomeToContentParts, outcomeToModelContent } from 'quittance';
+import { defineTool, QuittanceError, outcomeToContentParts, outcomeToModelContent } from 'quittance';
+import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { envelope, eventsOf, expectSettledOnce, setStage } from '../../test/stage.ts';
+import { alterLedger } from '../../test/alter-ledger.ts';
+import { readWholeArtifact } from '../ledger/reads.ts';
 
 const text = Array.from({ length: 2_000 }, (_, n) => `line ${n};`).join(' ');
 
@@ -73,7 +76,7 @@ describe('an output that is too long', () => {
     expect('summary' in outcome && outcome.summary.isWellFormed()).toBe(true);
   });
 
-  it('of a failure is stored as an artifact too', async () => {
+  it('an output that is too long of a failure is stored as an artifact too', async () => {
     const { turn } = offloading({ error: 'no', log: 'x'.repeat(20_000) });
     const outcome = await turn.call(envelope('c', 'get_it'));
     expect(outcome).toMatchObject({ type: 'ToolFailure', error: 'no' });
@@ -252,6 +255,28 @@ describe('an argument that names an artifact', () => {
     ).toMatchObject({ reason: 'validation' });
   });
 
+  it('ends the call if the content was changed after it was stored', async () => {
+    const ledger = alterLedger(createMemoryLedger(), {
+      readArtifact() {
+        throw new QuittanceError('ledger.altered', 'Its digest is another one.');
+      },
+    });
+    const { turn } = setStage({
+      ledger,
+      inlineLimit: 20,
+      tools: [
+        defineTool({ name: 'get_it', run: () => text }),
+        defineTool({ name: 'echo', run: ({ it: given }) => given }),
+      ],
+    });
+    const artifactId = await artifactOf(turn);
+    expect(await turn.call(envelope('c', 'echo', { it: { $artifact: artifactId } }))).toMatchObject({
+      type: 'ToolFailure',
+      code: 'ledger.altered',
+      retryable: false,
+    });
+  });
+
   it('is found at any depth, many times, and in lists', async () => {
     const { turn } = setStage({
       inlineLimit: 20,
@@ -298,7 +323,7 @@ describe('an attached file', () => {
       { type: 'file', mimeType: 'image/png', artifactId: shot?.artifactId },
       { type: 'file', mimeType: 'text/plain', artifactId: notes?.artifactId },
     ]);
-    expect((await ledger.artifacts.read('s', shot?.artifactId ?? ''))?.content).toEqual(png);
+    expect((await readWholeArtifact(ledger, 's', shot?.artifactId ?? ''))?.content).toEqual(png);
     expect(await turn.call(envelope('d', 'echo', { it: { $artifact: notes?.artifactId } }))).toMatchObject({
       output: { it: 'hello ü' },
     });

@@ -1,18 +1,85 @@
+/** The tool `read_artifact`, which reads a stored output in pieces. */
 import { defineTool } from '../tool/define-tool.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
-import { jsonSchema } from '../tool/schema.ts';
+import { freezeJson, isJsonObject, ownValue } from '../base/json.ts';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ledger } from '../ledger/ledger.ts';
 import { ToolError } from '../call/tool-error.ts';
-import { readStoredArtifact } from './host/read-stored-artifact.ts';
-import { toReadableArtifact } from './host/readable-artifact.ts';
+import { readStoredArtifact, toReadableArtifact } from './stored-artifact.ts';
 
 export const readArtifactName = 'read_artifact';
-
-type ReadArtifactInput = { artifactId: string; offset?: number; limit?: number; search?: string };
 
 const mostChars = 8_000;
 const mostMatches = 20;
 const aroundMatch = 120;
+
+type ReadArtifactInput = { artifactId: string; offset?: number; limit?: number; search?: string };
+
+type Field = {
+  readonly type: 'string' | 'integer';
+  readonly description: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+};
+
+const fields: Readonly<Record<keyof ReadArtifactInput, Field>> = {
+  artifactId: { type: 'string', minLength: 1, description: 'The artifact_reference you were given.' },
+  offset: { type: 'integer', minimum: 0, description: 'First character to read. Default 0.' },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: mostChars,
+    description: `How many characters. Default ${mostChars}.`,
+  },
+  search: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 200,
+    description: 'Text to look for, from offset on.',
+  },
+};
+const required: readonly string[] = ['artifactId'];
+const written = freezeJson({ type: 'object', properties: fields, required, additionalProperties: false });
+
+/** Every runtime has this tool, so its input is checked here: a JSON Schema would load a validator for it. */
+const checks: StandardSchemaV1.Props<ReadArtifactInput> & { readonly jsonSchema: object } = {
+  version: 1,
+  vendor: 'quittance',
+  validate(value) {
+    const issues = [...findIssues(value)];
+    // It has no issue, so it has this type.
+    return issues.length === 0 ? { value: value as ReadArtifactInput } : { issues };
+  },
+  jsonSchema: { input: () => written },
+};
+const input: StandardSchemaV1<ReadArtifactInput> = { '~standard': checks };
+
+function* findIssues(value: unknown): Generator<StandardSchemaV1.Issue> {
+  if (!isJsonObject(value)) {
+    yield { message: 'must be an object' };
+    return;
+  }
+  for (const name of Object.keys(value))
+    if (!Object.hasOwn(fields, name)) yield { path: [name], message: 'is not a known property' };
+  for (const [name, field] of Object.entries(fields)) {
+    const given = ownValue(value, name);
+    if (given === undefined) {
+      if (required.includes(name)) yield { path: [name], message: 'is required' };
+    } else if (field.type === 'integer') {
+      const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = field;
+      if (!Number.isInteger(given) || Number(given) < minimum || Number(given) > maximum)
+        yield { path: [name], message: `must be an integer from ${minimum} to ${maximum}` };
+    } else {
+      const { minLength = 0, maxLength = Number.MAX_SAFE_INTEGER } = field;
+      if (typeof given !== 'string') yield { path: [name], message: 'must be a string' };
+      else if (given.length < minLength) yield { path: [name], message: 'must not be empty' };
+      else if (given.length > maxLength)
+        yield { path: [name], message: `must have at most ${maxLength} characters` };
+    }
+  }
+}
 
 /** Room for the fields around a piece: the id, the offsets. */
 const frame = 200;
@@ -33,27 +100,7 @@ export function createReadArtifact(ledger: Ledger, inlineLimit: number): AnyTool
     inlineLimit: Number.MAX_SAFE_INTEGER,
     // The host's success check is for its own tools.
     successCheck: () => true,
-    input: jsonSchema<ReadArtifactInput>({
-      type: 'object',
-      properties: {
-        artifactId: { type: 'string', minLength: 1, description: 'The artifact_reference you were given.' },
-        offset: { type: 'integer', minimum: 0, description: 'First character to read. Default 0.' },
-        limit: {
-          type: 'integer',
-          minimum: 1,
-          maximum: mostChars,
-          description: `How many characters. Default ${mostChars}.`,
-        },
-        search: {
-          type: 'string',
-          minLength: 1,
-          maxLength: 200,
-          description: 'Text to look for, from offset on.',
-        },
-      },
-      required: ['artifactId'],
-      additionalProperties: false,
-    }),
+    input,
     async run({ artifactId, offset = 0, limit = mostChars, search }, { sessionId }) {
       const artifact = await readStoredArtifact(ledger, sessionId, artifactId);
       if (artifact === undefined)

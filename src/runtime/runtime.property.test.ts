@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PendingCall, ToolCallInput, ToolOutcome, Turn } from 'quittance';
 import type { ConfirmationAnswer } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import {
   createRuntime,
   defineTool,
@@ -99,7 +99,7 @@ const envelopeOf = ({ id, name, does, variant, stop }: GivenCall): ToolCallInput
 /** One random life of a runtime: the outcome of each call, and how often each body ran. */
 class Life {
   readonly clock: ManualClock = createManualClock();
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly reply: ToolOutcome[] = [];
   readonly runs = new Map<string, number>();
   readonly questions: ((answer: ConfirmationAnswer) => void)[] = [];
@@ -115,24 +115,18 @@ class Life {
     const later = <Input extends readonly unknown[], Output>(act: (...input: Input) => Output) =>
       slow ? (((...input: Input) => Promise.resolve().then(() => act(...input))) as typeof act) : act;
     this.ledger = alterLedger(inner, {
-      journal: {
-        append: later((entry) => {
-          if (this.#failing > 0 && this.#failing-- > 0) throw new Error('disk full');
-          return inner.journal.append(entry);
-        }),
-        readCall: later((sessionId, callId) => inner.journal.readCall(sessionId, callId)),
+      append: later((entry) => {
+        if (this.#failing > 0 && this.#failing-- > 0) throw new Error('disk full');
+        return inner.append(entry);
+      }),
+      readCall: later((sessionId, callId) => inner.readCall(sessionId, callId)),
+      rows: {
+        claims: later((query) => inner.query('claims', query)),
+        counters: later((query) => inner.query('counters', query)),
+        unsettled: later((query) => inner.query('unsettled', query)),
       },
-      claims: {
-        readClaim: later((key) => inner.claims.readClaim(key)),
-        readCounters: later((names) => inner.claims.readCounters(names)),
-        findUnsettledEffects: later((sessionId, toolName, digest) =>
-          inner.claims.findUnsettledEffects(sessionId, toolName, digest),
-        ),
-      },
-      artifacts: {
-        put: later((artifact) => inner.artifacts.put(artifact)),
-        read: later((sessionId, artifactId) => inner.artifacts.read(sessionId, artifactId)),
-      },
+      putArtifact: later((artifact) => inner.putArtifact(artifact)),
+      readArtifact: later((...asked) => inner.readArtifact(...asked)),
     });
     const run = ({ does }: { does?: unknown }, { callId }: { callId: string }): unknown => {
       this.runs.set(callId, (this.runs.get(callId) ?? 0) + 1);
@@ -239,7 +233,7 @@ const callsIn = (steps: readonly Step[]): GivenCall[] =>
     each.do === 'call' || each.do === 'submit' ? [each.call] : each.do === 'batch' ? each.calls : [],
   );
 
-async function live(steps: readonly Step[], slow: boolean): Promise<Life> {
+async function active(steps: readonly Step[], slow: boolean): Promise<Life> {
   const life = new Life(slow);
   for (const each of steps) await life.take(each);
   await life.finish(callsIn(steps));
@@ -276,7 +270,7 @@ describe('whatever happens to calls, in any order and at once', () => {
       fc.asyncProperty(
         steps.map((each) => each.filter((one) => one.do !== 'break')),
         fc.boolean(),
-        async (each, slow) => expectLawful(await live(each, slow)),
+        async (each, slow) => expectLawful(await active(each, slow)),
       ),
       { numRuns: 300 },
     );
@@ -284,7 +278,7 @@ describe('whatever happens to calls, in any order and at once', () => {
 
   it('each does so even if the ledger fails now and then', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, fc.boolean(), async (each, slow) => expectLawful(await live(each, slow))),
+      fc.asyncProperty(steps, fc.boolean(), async (each, slow) => expectLawful(await active(each, slow))),
       { numRuns: 300 },
     );
   });

@@ -5,12 +5,13 @@ import { isEmittedEvent } from '../call/emitted-event.ts';
 import type { QuittanceEvent } from '../call/event.ts';
 import type { Feed } from '../ledger/feed.ts';
 import { isKnownEvent } from '../ledger/formats/v1/event-table.ts';
-import { checkKeys } from '../base/check-keys.ts';
-import { BacklogPace } from './state/backlog-pace.ts';
-import type { Engine } from './state/engine.ts';
-import { orUnavailable } from './host/ledger-trouble.ts';
-import { stayAwake } from './state/stay-awake.ts';
+import { checkKeys, checkObject } from '../base/check-keys.ts';
+import { BacklogPace, stayAwake } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { orUnavailable } from './ledger-trouble.ts';
 import { unlessAborted } from '../base/unless-aborted.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { whenAppended } from '../ledger/reads.ts';
 
 export type TailOptions = {
   /** The position of the last event that was read; later ones follow. Default: from the start. */
@@ -64,7 +65,20 @@ export async function* tail(
     }
     if (entries.length === 0)
       await orUnavailable(
-        stayAwake(engine, unlessAborted(engine.ledger.entries.whenAppended(position, signal), signal)),
+        stayAwake(engine, unlessAborted(whenAppended(engine.ledger, position, signal), signal)),
       );
   }
+}
+
+/** The calls to read: all of a session, or one of them. */
+export type CallFilter = { readonly sessionId: string; readonly callId?: string };
+
+export async function readEvents(
+  ledger: Pick<Ledger, 'readCall' | 'readSession'>,
+  filter: CallFilter,
+): Promise<readonly QuittanceEvent[]> {
+  checkObject('A filter of calls', filter);
+  const { sessionId, callId } = filter;
+  if (callId === undefined) return ledger.readSession(sessionId);
+  return (await ledger.readCall(sessionId, callId))?.events ?? [];
 }

@@ -13,8 +13,9 @@ import {
   quiet,
   setStage,
 } from '../../test/stage.ts';
-import { undoCallId, undoneCallId } from './host/undo-tool.ts';
+import { undoCallId, undoneCallId } from './undo-tool.ts';
 import { alterLedger } from '../../test/alter-ledger.ts';
+import { readSealed } from '../ledger/reads.ts';
 
 const first = { sessionId: 's', callId: 'c' };
 const ada = { by: 'ada', reason: 'wrong row' };
@@ -174,7 +175,7 @@ describe('undo', () => {
     expect(rows.get('1')).toBe('one');
   });
 
-  it('of the last call on a resource allows the undo of the one before', async () => {
+  it('undo of the last call on a resource allows the undo of the one before', async () => {
     const { tools, rows } = table();
     const { turn, runtime } = setStage({ tools });
     await turn.call(remove('1', 'c'));
@@ -278,7 +279,7 @@ describe('undo', () => {
     return runtime;
   }
 
-  it('that failed may be retried if that does no harm', async () => {
+  it('undo that failed may be retried if that does no harm', async () => {
     const runtime = await failOnce(true);
     expect(await runtime.calls.undo(first, ada)).toMatchObject({
       type: 'ToolExecutionResult',
@@ -287,7 +288,7 @@ describe('undo', () => {
     expect(await eventsOf(runtime, 'tool.undone')).toMatchObject([{ undoCallId: 'undo.2:c' }]);
   });
 
-  it('that failed with an unknown effect waits until a person resolves it', async () => {
+  it('undo that failed with an unknown effect waits until a person resolves it', async () => {
     const runtime = await failOnce(false);
     expect(await refusal(runtime.calls.undo(first, ada))).toBe('undo.spent');
     await runtime.calls.reconcile({ sessionId: 's', callId: 'undo:c' }, { resolution: 'failed', by: 'ada' });
@@ -301,11 +302,11 @@ describe('undo', () => {
     const { tools, undone } = table({ undoWithinMs: 60_000 });
     const { turn, runtime, ledger } = setStage({ tools });
     await turn.call(envelope('c', 'delete_row', { id: '1', password: 'hunter22' }));
-    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeDefined();
     await runtime.calls.undo(first, ada);
     expect(undone).toMatchObject([{ args: { id: '1', password: 'hunter22' } }]);
-    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
-    expect(await ledger.journal.readSealed('s', 'undo:c')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'undo:c')).toBeUndefined();
     expect(JSON.stringify(await runtime.events.list({ sessionId: 's' }))).not.toContain('hunter22');
   });
 
@@ -315,11 +316,9 @@ describe('undo', () => {
     const memory = createMemoryLedger({ clock });
     let isDown = false;
     const ledger = alterLedger(memory, {
-      journal: {
-        append: (entry) => {
-          if (isDown && entry.events.some(({ type }) => type === 'tool.undone')) throw new Error('gone');
-          return memory.journal.append(entry);
-        },
+      append: (entry) => {
+        if (isDown && entry.events.some(({ type }) => type === 'tool.undone')) throw new Error('gone');
+        return memory.append(entry);
       },
     });
     const { turn, runtime } = setStage({ tools, clock, ledger });
@@ -376,7 +375,7 @@ describe('undo', () => {
   it('is refused to tools with the name of an undo', () => {
     const { tools } = table();
     const other = defineTool({ name: 'delete_row.undo', run: () => 'x' });
-    expect(() => setStage({ tools: [...tools, other] })).toThrow(/taken by what undoes another tool/);
+    expect(() => setStage({ tools: [...tools, other] })).toThrow(/reserved for the undo of another tool/);
   });
 });
 

@@ -1,28 +1,26 @@
 /**
- * Undoes a call. One call undoes another once: a second request learns who was first. An undo that failed
- * without an unknown effect may be retried. One with an unknown effect waits until a person resolves it.
+ * Undoes a call, at most once: a second request gets the name of the first person. An undo that failed may be retried,
+ * unless its effect is unknown; then a person must resolve it first.
  */
-import { checkText, limits } from './host/limits.ts';
-import { whyRoleForbids } from './host/rights.ts';
+import { checkName, checkText, limits } from '../call/limits.ts';
+import { readIdentity } from './rights.ts';
+import { whyRoleForbids } from '../call/role.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Call } from '../call/call.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
-import type { DirectIdentity } from '../call/event.ts';
+import type { DirectIdentity } from '../call/identity.ts';
 import type { Principal } from '../tool/tool-context.ts';
-import { readIdentity } from './host/acting.ts';
-import { awaitReply, orPending } from './turn/await-reply.ts';
+import { awaitReply, orPending } from './turn.ts';
 import { checkKeys, checkObject } from '../base/check-keys.ts';
-import type { RuntimeState } from './state/runtime-state.ts';
-import type { Engine } from './state/engine.ts';
+import type { RuntimeState } from './runtime-state.ts';
+import type { Engine } from './engine.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
-import type { CallRef } from './state/gate.ts';
-import { makeCall } from './turn/make-call.ts';
-import { noteUndone } from './undo/note-undone.ts';
-import { readUndoAttrs } from './host/undo-attrs.ts';
-import { openTurnState } from './turn/open-turn.ts';
-import { readUndoInput } from './undo/undo-input.ts';
-import { whyNotUndo } from './undo/undo-refusal.ts';
-import { undoCallId, undoToolName } from './host/undo-tool.ts';
+import type { CallRef } from './active-call.ts';
+import { makeCall, defaultTerms } from './run-call.ts';
+import { noteUndone } from './settle.ts';
+import { readUndoAttrs, undoCallId, undoToolName } from './undo-tool.ts';
+import { openTurnState } from './open-turn.ts';
+import { readUndoInput, whyNotUndo } from './undo-request.ts';
 
 /** A request for an undo, and the person who makes it. */
 export type UndoRequest = {
@@ -81,14 +79,11 @@ export async function undo(state: RuntimeState, ref: CallRef, request: UndoReque
     turn,
     { id, name, input: { ok: true, arguments: input.arguments } },
     { attrs: { undoes: callId, by, ...(reason !== undefined && { reason }), ...(force && { force }) } },
-    {
-      submitted: false,
-      awaitStart: undefined,
-      tool: input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
-    },
+    defaultTerms,
+    input.asUndone(engine.undoToolFor(name, engine.policyInForce())),
   );
   const answer = await awaitReply(active, turn);
-  // Two concurrent requests make the same call: it belongs to the first.
+  // Two concurrent requests make the same call, which belongs to the first.
   const made = await read(engine, sessionId, id);
   const { by: other } = readUndoAttrs(made?.attrs);
   if (made !== undefined && other !== engine.redactor.text(by))
@@ -100,11 +95,11 @@ export async function undo(state: RuntimeState, ref: CallRef, request: UndoReque
 }
 
 async function read(engine: Engine, sessionId: string, callId: string): Promise<Call | undefined> {
-  const stored = await engine.ledger.journal.readCall(sessionId, callId);
+  const stored = await engine.ledger.readCall(sessionId, callId);
   return stored && foldStored(stored);
 }
 
-/** The attempt to use: the first free one, or the one that the same person has open. */
+/** The id of the undo: the first unused one, or the one that the same person has open. */
 async function nextAttempt(engine: Engine, call: Call, by: string): Promise<number> {
   const { sessionId, callId } = call;
   const spent = (message: string): never => {
@@ -121,7 +116,7 @@ async function nextAttempt(engine: Engine, call: Call, by: string): Promise<numb
       if (other === engine.redactor.text(by)) return attempt;
       spent(`${other} is undoing call ${callId} already: call ${undoId}.`);
     } else if (isSuccess(settled.outcome) || resolution?.resolution === 'succeeded') {
-      // The process that undid it may have died before it recorded that on the call.
+      // The undo may have succeeded in a process that died before it recorded that on this call.
       if (call.undone === undefined) await noteUndone(engine, callId, undoing);
       spent(`Call ${callId} was undone already, by ${other}: call ${undoId}.`);
     } else if (settled.unsettledEffect && resolution === undefined)
@@ -141,11 +136,7 @@ function checkRequest(request: UndoRequest): void {
       'runtime.calls.undo takes who wants it: { by: "ada", reason }.',
     );
   checkKeys('runtime.calls.undo', request, ['by', 'identity', 'reason', 'force', 'principal', 'timeoutMs']);
-  if (typeof request.by !== 'string' || request.by.trim() === '')
-    throw new QuittanceError(
-      'config.invalid',
-      'runtime.calls.undo: by must be the name of the person who requests it.',
-    );
+  checkName('runtime.calls.undo', request.by);
   checkText('runtime.calls.undo', 'reason', request.reason, limits.reasonChars);
   if (request.force !== undefined && typeof request.force !== 'boolean')
     throw new QuittanceError('config.invalid', 'runtime.calls.undo: force must be true or false.');

@@ -8,7 +8,7 @@
 import { lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
-import { realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/own-files.ts';
 import { isInsideOne } from './covers.ts';
 
 /** What a sandbox remembers between plans. */

@@ -98,11 +98,7 @@ const programFile = (name: string): string =>
 const insideOf = (name: string): string => `${programFolder}/${name}${isSource ? '.mts' : '.mjs'}`;
 
 /** The words that run the file program inside. */
-export const fileProgramWords: readonly string[] = [
-  nodeInside,
-  '--disable-warning=ExperimentalWarning',
-  insideOf('files'),
-];
+export const fileProgramWords: readonly string[] = [nodeInside, insideOf('files')];
 
 /** The command behind the programs that bound it and connect it. */
 export function toInnerWords(
@@ -119,15 +115,7 @@ export function toInnerWords(
     '--core=0',
     '--nofile=4096',
     '--',
-    ...(plan.hosts.length === 0
-      ? []
-      : [
-          nodeInside,
-          '--disable-warning=ExperimentalWarning',
-          insideOf('relay'),
-          String(busAt),
-          String(proxyPort),
-        ]),
+    ...(plan.hosts.length === 0 ? [] : [nodeInside, insideOf('relay'), String(busAt), String(proxyPort)]),
     ...words,
   ];
 }

@@ -7,7 +7,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
 import { foldName } from '../base/fold-name.ts';
 import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
-import { realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/own-files.ts';
 
 /**
  * - `hidden_folder`: an empty folder that cannot be written;

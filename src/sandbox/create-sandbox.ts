@@ -5,9 +5,9 @@
 import { homedir } from 'node:os';
 import { checkKeys } from '../base/check-keys.ts';
 import { QuittanceError } from '../base/error.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { Contracts } from '../policy/judge/contracts.ts';
-import { createOwnFiles, type ProtectedFiles } from '../runtime/files/own-files.ts';
+import { createOwnFiles, type ProtectedFiles } from '../runtime/own-files.ts';
 import type { Tool } from '../tool/define-tool.ts';
 import { markSandboxed } from '../tool/sandboxed-tool.ts';
 import type { ToolContext } from '../tool/tool-context.ts';
@@ -23,7 +23,7 @@ export type SandboxOptions = {
   /** Its sandbox rules say what each tool may use. Relative paths start at its `workingDirectory`. */
   readonly contracts: Contracts;
   /** The ledger of the runtime that gets the tools. Its files are never visible. */
-  readonly ledger: Pick<Ledger, 'ownFiles'>;
+  readonly ledger: Pick<OpenLedger, 'ownFiles'>;
   /** More files of the host, as in `createRuntime`. */
   readonly protectedFiles?: ProtectedFiles;
   /** Folders outside the project that commands may read, such as a toolchain in a home folder. */

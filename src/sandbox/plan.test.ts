@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { contractsFromYamlString } from '../contracts/from-yaml.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
-import { realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/own-files.ts';
 import { createAnchors } from './anchors.ts';
 import { toBubblewrapArguments } from './bubblewrap-arguments.ts';
 import {
@@ -96,14 +96,14 @@ describe('the rules of a tool', () => {
     expect(made.hosts).toEqual([{ ruleId: 'net', allowed: ['*.example.com'], denied: ['x.example.com'] }]);
   });
 
-  test('without within make nothing writable', () => {
+  test('the rules of a tool without within make nothing writable', () => {
     const made = plan([
       `{ id: words, type: sandbox, tools: [Bash], allows: { commands: [ls] }, message: m }`,
     ]);
     expect([made.writable, made.workingDirectory]).toEqual([[], '/tmp']);
   });
 
-  test('with /tmp give the private folder, not the one of the host', () => {
+  test('the rules of a tool with /tmp give the private folder, not the one of the host', () => {
     expect(
       plan([`{ id: t, type: sandbox, tools: [Bash], within: ['.', /tmp], message: m }`]).writable.map(short),
     ).toEqual(['project']);
@@ -165,7 +165,7 @@ describe('own files', () => {
     );
   });
 
-  test('of a contract stay readable, and cannot be written', () => {
+  test('own files of a contract stay readable, and cannot be written', () => {
     const path = join(project, 'src/rules.yaml');
     writeFileSync(path, '');
     const made = plan([here], {
@@ -176,7 +176,7 @@ describe('own files', () => {
     );
   });
 
-  test('in a hidden folder need no cover of their own', () => {
+  test('own files in a hidden folder need no cover of their own', () => {
     const path = join(project, 'state/.quittance/rules.yaml');
     writeFileSync(path, '');
     const made = plan([here], {
@@ -194,7 +194,7 @@ describe('own files', () => {
     );
   });
 
-  test('with a second name are refused', () => {
+  test('own files with a second name are refused', () => {
     writeFileSync(join(project, 'state/.quittance/ledger.db.key'), 'k');
     linkSync(join(project, 'state/.quittance/ledger.db.key'), join(project, 'src/alias'));
     expect(() => plan([here], { ownFiles: [ledgerAt('state/.quittance/ledger.db')] })).toThrow(
@@ -208,7 +208,7 @@ describe('own files', () => {
     expect(() => plan([here], { ownFiles: [ledgerAt('linked/ledger.db')] })).toThrow(/through the link/);
   });
 
-  test('in a folder that readOnly shows are refused', () => {
+  test('own files in a folder that readOnly shows are refused', () => {
     mkdirSync(join(folder, 'keys'));
     const sealed = {
       path: join(folder, 'keys/ledger.db'),
@@ -223,7 +223,7 @@ describe('own files', () => {
 });
 
 describe('an excluded path', () => {
-  test('that is a link is hidden at its target, and the link is watched', () => {
+  test('an excluded path that is a link is hidden at its target, and the link is watched', () => {
     writeFileSync(join(project, 'src/env'), 'secret');
     rmSync(join(project, '.env'));
     symlinkSync('src/env', join(project, '.env'));
@@ -232,7 +232,7 @@ describe('an excluded path', () => {
     expect(made.watched.find(({ path }) => path.endsWith('.env'))?.inode).toMatch(/^\d+:\d+$/);
   });
 
-  test('with a second name is refused', () => {
+  test('an excluded path with a second name is refused', () => {
     linkSync(join(project, '.env'), join(project, 'copy'));
     expect(() => plan()).toThrow(/\.env is excluded and has a second name/);
   });
@@ -321,7 +321,7 @@ describe('read-only own files', () => {
     expect(() => plan([here], { ownFiles: [file('rules.yaml')] })).toThrow(/through the link/);
   });
 
-  test('that do not exist are watched, and do not count as protected', () => {
+  test('read-only own files that do not exist are watched, and do not count as protected', () => {
     const made = plan([here], { ownFiles: [file('new.yaml')] });
     expect(made.watched.map(({ path }) => short(path))).toContain('project/new.yaml');
     expect(planProtects(made, file('new.yaml'))).toBe(false);

@@ -18,10 +18,21 @@ import type { Contracts } from '../policy/judge/contracts.ts';
 import { createRuleIndex } from '../policy/language/rule-index.ts';
 import type { SandboxRule } from '../policy/language/ruleset.ts';
 import { describeOwnFile, type OwnFile } from '../policy/own-files/own-file.ts';
-import { realPath } from '../runtime/files/real-path.ts';
+import { realPath } from '../runtime/own-files.ts';
 import { createAnchors, findLinkIn, type SandboxAnchors } from './anchors.ts';
-import { checkOwnFile, cover, exists, findSpellings, folderToHide, hides, isFolder } from './covers.ts';
-import { isInside, isInsideOne, orderCovers, type SandboxCover } from './covers.ts';
+import {
+  checkOwnFile,
+  cover,
+  exists,
+  findSpellings,
+  folderToHide,
+  hides,
+  isFolder,
+  isInside,
+  isInsideOne,
+  orderCovers,
+  type SandboxCover,
+} from './covers.ts';
 
 /** What the calls of one tool see, and how much they may use. */
 export type SandboxPlan = {

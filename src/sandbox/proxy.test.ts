@@ -53,19 +53,19 @@ describe('an address', () => {
     expect(createHostJudge([rule(['*'])]).mayReach(address, 80)).toBe(false);
   });
 
-  test('that is private is allowed by an entry that is exactly the address, with its port', () => {
+  test('an address that is private is allowed by an entry that is exactly the address, with its port', () => {
     const judge = createHostJudge([rule(['10.1.2.3:8080', '[::1]:9000', '127.0.0.[0-9]'])]);
     expect([judge.mayReach('10.1.2.3', 8080), judge.mayReach('10.1.2.3', 80)]).toEqual([true, false]);
     expect(judge.mayReach('::1', 9000)).toBe(true);
     expect(judge.mayReach('127.0.0.1', 80)).toBe(false);
   });
 
-  test('without a port in its entry is allowed on web ports only', () => {
+  test('an address without a port in its entry is allowed on web ports only', () => {
     const judge = createHostJudge([rule(['127.0.0.1', 'app.example:8080'])]);
     expect([80, 443, 8080].map((port) => judge.mayReach('127.0.0.1', port))).toEqual([true, true, false]);
   });
 
-  test('that a rule denies is refused behind any name', () => {
+  test('an address that a rule denies is refused behind any name', () => {
     expect(createHostJudge([rule(['*'], ['93.184.216.34'])]).mayReach('93.184.216.34', 443)).toBe(false);
     expect(createHostJudge([rule(['*'])]).mayReach('93.184.216.34', 443)).toBe(true);
   });

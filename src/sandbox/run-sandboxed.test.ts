@@ -32,7 +32,7 @@ describe('the kept output', () => {
     expect(text).toMatch(/^aä\n\[\d+ bytes omitted here\]\nä$/);
   });
 
-  test('of 50 MB holds no more than the limit', () => {
+  test('the kept output of 50 MB holds no more than the limit', () => {
     const keeper = createOutputKeeper(1_000);
     const chunk = Buffer.alloc(65_536, 'x');
     for (let round = 0; round < 800; round++) keeper.add(chunk);

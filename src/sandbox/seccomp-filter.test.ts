@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createSeccompFilter } from './seccomp-filter.ts';
+import { createSeccompFilter } from './run-sandboxed.ts';
 
 const allowed = 0x7fff0000;
 const refused = 0x00050001;

@@ -27,11 +27,12 @@ import { openSource } from './copy-ledger.ts';
 import { syncFolder } from './files/write-all.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
-import { withPgEnvironment } from './postgres/pg-environment.ts';
-import { openPostgresSnapshot } from './postgres/postgres-snapshot.ts';
+import { withPgEnvironment } from './postgres/settings.ts';
+import { openPostgresSnapshot } from './postgres/open-postgres-ledger.ts';
 import { backupSqlite } from './sqlite/sqlite-backup.ts';
 import { takeSqliteCopy } from './sqlite/sqlite-copy.ts';
 import { findCopyProblems } from './copy-problems.ts';
+import { readHeads } from '../ledger/reads.ts';
 
 export type BackupOptions = FileWork & {
   /** Version of this package, for the manifest. */
@@ -179,7 +180,7 @@ async function readCopy(
 ): Promise<{ readonly anchor: Anchor; readonly entries: number }> {
   const ledger = await openLedger(path, { readOnly: true });
   try {
-    const heads = await ledger.integrity.readHeads();
+    const heads = await readHeads(ledger);
     const anchor = createAnchor(heads, at);
     const entries = heads.reduce((sum, { sequence }) => sum + sequence, 0);
     if (!verify) return { anchor, entries };

@@ -2,18 +2,18 @@
 import { resolve } from 'node:path';
 import { isQuittanceError, QuittanceError } from '../base/error.ts';
 import type { NewArtifact } from '../ledger/artifacts.ts';
-import type { CopySource, CopyTotals, SealedInput, TakeCopy } from '../ledger/copy-source.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { CopySource, CopyTotals, SealedInput, TakeCopy } from '../ledger/retention.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import type { StoredEntry } from '../ledger/stored-entry.ts';
 import { readAllEntries } from '../replay/read-all-entries.ts';
 import type { LedgerAddress } from './ledger-url.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
-import { withPgEnvironment } from './postgres/pg-environment.ts';
+import { withPgEnvironment, readSettings } from './postgres/settings.ts';
 import { PgPool } from './postgres/pg-pool.ts';
 import { takePostgresCopy } from './postgres/postgres-copy.ts';
-import { readSettings } from './postgres/settings.ts';
 import { takeSqliteCopy } from './sqlite/sqlite-copy.ts';
+import { lastPosition, readHeads, readSideRows, readSealed, readWholeArtifact } from '../ledger/reads.ts';
 
 export type CopyOptions = {
   readonly signal: AbortSignal;
@@ -66,11 +66,11 @@ function openTarget(to: Exclude<LedgerAddress, { readonly kind: 'memory' }>): Ta
 
 /** Reads a ledger that is open. `signal` stops it. */
 export async function openSource(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { signal, onStart, onEntry }: CopyOptions,
 ): Promise<CopySource> {
-  const last = await ledger.entries.lastPosition();
-  const heads = await ledger.integrity.readHeads();
+  const last = await lastPosition(ledger);
+  const heads = await readHeads(ledger);
   onStart?.(heads.reduce((sum, { sequence }) => sum + sequence, 0));
   return {
     async *entries(): AsyncGenerator<StoredEntry> {
@@ -81,22 +81,22 @@ export async function openSource(
       }
     },
     async *sideRows() {
-      for await (const row of ledger.integrity.readSideRows())
+      for await (const row of readSideRows(ledger))
         if (row.kind === 'claim' || row.kind === 'counter' || row.kind === 'state') yield row;
     },
     async *sealed(): AsyncGenerator<SealedInput> {
-      for await (const row of ledger.integrity.readSideRows()) {
+      for await (const row of readSideRows(ledger)) {
         if (row.kind !== 'sealed' || row.sessionId === undefined) continue;
         const { sessionId, callId } = row;
-        const text = await ledger.journal.readSealed(sessionId, callId);
+        const text = await readSealed(ledger, sessionId, callId);
         if (text !== undefined) yield { sessionId, callId, text };
       }
     },
     async *artifacts(): AsyncGenerator<NewArtifact> {
-      for await (const row of ledger.integrity.readSideRows()) {
+      for await (const row of readSideRows(ledger)) {
         if (row.kind !== 'artifact' || row.sessionId === undefined) continue;
         const { sessionId, callId, artifactId } = row;
-        const found = await ledger.artifacts.read(sessionId, artifactId);
+        const found = await readWholeArtifact(ledger, sessionId, artifactId);
         if (found !== undefined)
           yield { sessionId, callId, artifactId, mimeType: found.mimeType, content: found.content };
       }
@@ -105,7 +105,7 @@ export async function openSource(
   };
 }
 
-function findKey(ledger: Ledger): Uint8Array | undefined {
+function findKey(ledger: OpenLedger): Uint8Array | undefined {
   try {
     return ledger.sealKey;
   } catch (error) {

@@ -1,12 +1,12 @@
 /** Verifies the ledger file of a backup or a restore. */
 import type { Anchor } from '../ledger/anchor.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { verifyLedger } from '../replay/verify-ledger.ts';
 import type { FileWork } from './digest-files.ts';
 
 /** The number of problems and the first of them; undefined if there is none. Throws if it was stopped. */
 export async function findCopyProblems(
-  ledger: Ledger,
+  ledger: OpenLedger,
   anchor: Anchor,
   { signal, startProgress }: FileWork,
 ): Promise<{ readonly problems: number; readonly first: string } | undefined> {

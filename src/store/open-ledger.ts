@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { checkObject } from '../base/check-keys.ts';
-import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedger } from '../ledger/ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
 import { openPostgresLedger } from './postgres/open-postgres-ledger.ts';
-import { withPgEnvironment } from './postgres/pg-environment.ts';
-import type { PostgresLedgerOptions } from './postgres/postgres-ledger-options.ts';
+import { withPgEnvironment } from './postgres/settings.ts';
+import type { PostgresLedgerOptions } from './postgres/settings.ts';
 import { findGivenSealKey, findSealKey, needSealKey } from './seal-key.ts';
 import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger-options.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
@@ -21,7 +21,7 @@ export type OpenLedgerOptions = SqliteLedgerOptions & PostgresLedgerOptions;
  *
  * Close the ledger when no runtime uses it any more.
  */
-export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<Ledger> {
+export async function openLedger(url: string, options: OpenLedgerOptions = {}): Promise<OpenLedger> {
   checkObject('openLedger', options);
   // A process that only reads needs no key, so none is created for it.
   return openWithKey(url, options, options.readOnly === true ? 'look' : 'make');
@@ -35,7 +35,7 @@ export async function openWithKey(
   url: string,
   options: OpenLedgerOptions,
   keyAccess: 'make' | 'look',
-): Promise<Ledger> {
+): Promise<OpenLedger> {
   const address = parseLedgerUrl(url);
   switch (address.kind) {
     case 'memory':
@@ -58,7 +58,7 @@ async function openFile(
   path: string,
   options: OpenLedgerOptions,
   keyAccess: 'make' | 'look',
-): Promise<Ledger> {
+): Promise<OpenLedger> {
   const ledger = await openSqliteLedger(path, { ...options, ...findFileKey(path, options) });
   try {
     if (keyAccess === 'make') ledger.requireSealKey();

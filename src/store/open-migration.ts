@@ -1,14 +1,15 @@
 /** The migrations of a ledger in PostgreSQL, for a role that may create tables. */
 import type { MigrationState } from './postgres/migrate.ts';
 import { migrate, readMigrationState, toMigrationScript } from './postgres/migrate.ts';
-import { withPgEnvironment } from './postgres/pg-environment.ts';
+import { withPgEnvironment, readSettings } from './postgres/settings.ts';
 import { PgPool } from './postgres/pg-pool.ts';
+import type { FillProgress } from './postgres/rebuild.ts';
 import { toRolesScript } from './postgres/roles.ts';
-import { readSettings } from './postgres/settings.ts';
 
 export interface Migration {
   readState(): Promise<MigrationState>;
-  run(): Promise<void>;
+  /** `onProgress` hears how far the lists of an older ledger are filled. */
+  run(onProgress?: (progress: FillProgress) => void): Promise<void>;
   toScript(state: MigrationState): string;
   rolesScript(): string;
   close(): Promise<void>;
@@ -19,8 +20,8 @@ export function openMigration(url: string): Migration {
   const pool = new PgPool(settings);
   return {
     readState: () => readMigrationState(pool),
-    async run() {
-      await migrate(pool);
+    async run(onProgress) {
+      await migrate(pool, onProgress);
     },
     toScript: (state) => toMigrationScript(settings.schema, state),
     rolesScript: () => toRolesScript(settings.schema),

@@ -1,8 +1,7 @@
 import { PgPool } from './postgres/pg-pool.ts';
-import { withPgEnvironment } from './postgres/pg-environment.ts';
+import { withPgEnvironment, readSettings } from './postgres/settings.ts';
 import { readLedgerRow } from './postgres/migrate.ts';
 import { readLeaseProcesses } from './postgres/postgres-owners.ts';
-import { readSettings } from './postgres/settings.ts';
 import { readLockProcesses } from './sqlite/owner-lock.ts';
 import type { ProcessMark } from './files/system-process.ts';
 import { parseLedgerUrl } from './ledger-url.ts';

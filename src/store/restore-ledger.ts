@@ -23,7 +23,7 @@ import type { Anchor } from '../ledger/anchor.ts';
 import { parseAnchor } from '../ledger/anchor.ts';
 import { openSealedInputs } from '../replay/open-sealed-inputs.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
-import type { RecoveredCall } from '../runtime/state/recovery.ts';
+import type { RecoveredCall } from '../runtime/runtime-state.ts';
 import type { FileWork } from './digest-files.ts';
 import { digestFiles } from './digest-files.ts';
 import { companionFiles } from './backup-ledger.ts';
@@ -35,6 +35,7 @@ import { parseLedgerUrl } from './ledger-url.ts';
 import { openLedger } from './open-ledger.ts';
 import { storeKeyCheck } from './sqlite/key-check.ts';
 import { openLedgerFile } from './sqlite/open-file.ts';
+import { lastEntryPath } from './sqlite/last-entry.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
 import { sealKeyBytes } from './sqlite/seal-key-file.ts';
 import { findCopyProblems } from './copy-problems.ts';
@@ -204,7 +205,8 @@ async function endOpenCalls(
 /** The ledger file comes last: before it is there, the path names no ledger. */
 function putInPlace(file: string, path: string): void {
   refuseExisting(path);
-  for (const name of parts) if (existsSync(file + name)) renameSync(file + name, path + name);
+  rmSync(lastEntryPath(path), { force: true }); // of a ledger that is gone
+  for (const name of [...parts, '.last']) if (existsSync(file + name)) renameSync(file + name, path + name);
   renameSync(file, path);
   syncFolder(dirname(path));
 }

@@ -9,8 +9,8 @@ import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
-import { createKeyRing, formatKeyRing, isKeyRing } from '../ledger/key-ring.ts';
-import { checkPrivateFile } from '../runtime/files/private-file.ts';
+import { createKeyRing, formatKeyRing, isKeyRing } from '../ledger/seal.ts';
+import { checkPrivateFile } from '../runtime/own-files.ts';
 import type { KeyMaking } from './sqlite/seal-key-file.ts';
 import { readSealKeyFile, sealKeyBytes } from './sqlite/seal-key-file.ts';
 

@@ -1,10 +1,9 @@
 /** The sealed inputs of a ledger, row by row, for a rotation of its keys. Other processes may use the ledger meanwhile. */
 import type { Database } from './sqlite/database.ts';
-import { prepareRow } from './sqlite/database.ts';
+import { prepareRow, fromSqlText } from './sqlite/database.ts';
 import { whenFree } from './sqlite/backoff.ts';
-import { fromSqlText } from './sqlite/sql-text.ts';
 import type { PgPool } from './postgres/pg-pool.ts';
-import { fromPgText } from './postgres/pg-text.ts';
+import { fromPgText } from './postgres/pg-values.ts';
 
 export type SealedRow = { readonly sessionId: string; readonly callId: string; readonly text: string };
 

@@ -5,7 +5,7 @@
 import type { BatchObservableCallback, Counter, Histogram, Meter, ObservableGauge } from '@opentelemetry/api';
 import { storeBounds, toolBounds } from '../call/tool-bounds.ts';
 import { unknownTool } from '../call/unknown-tool.ts';
-import type { CallEnd, CallStart, OpenCounts, RuntimeTime } from '../runtime/host/telemetry.ts';
+import type { CallEnd, CallStart, OpenCounts, RuntimeTime } from '../runtime/telemetry.ts';
 
 export class CallInstruments {
   readonly #meter: Meter;

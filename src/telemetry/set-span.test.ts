@@ -1,7 +1,7 @@
 import type { Context, Span } from '@opentelemetry/api';
 import { createContextKey, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { describe, expect, it } from 'vitest';
-import { createSetSpan } from './set-span.ts';
+import { createSetSpan } from './open-telemetry.ts';
 
 const spanOf = (digit: string): Span =>
   trace.wrapSpanContext({ traceId: digit.repeat(32), spanId: digit.repeat(16), traceFlags: 0 });

@@ -1,7 +1,7 @@
 export { createManualClock } from './manual-clock.ts';
 export type { ManualClock } from './manual-clock.ts';
 export { ledgerContract } from './ledger-contract.ts';
-export type { LedgerCheck, LedgerPort, LedgerSubject } from './ledger-contract.ts';
+export type { LedgerCheck, LedgerMember, LedgerSubject } from './ledger-contract.ts';
 export { withCassette } from './with-cassette.ts';
 export type { CassetteRun, WithCassetteOptions } from './with-cassette.ts';
 export { faultNames, injectFaults } from './inject-faults.ts';

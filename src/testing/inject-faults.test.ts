@@ -67,7 +67,7 @@ describe('a fault', () => {
     expect(await turn.call(envelope('c', 'pay'))).toMatchObject({ output: { really: { paid: true } } });
   });
 
-  test('with an unknown name is refused by that name', () => {
+  test('a fault with an unknown name is refused by that name', () => {
     const tool = defineTool({ name: 'pay', run: () => 1 });
     expect(() => injectFaults(tool, [{ fault: 'tmeout' as FaultName }])).toThrow(/fault.*"tmeout".*timeout/s);
     expect(() => createRuntime({ tools: [injectFaults(tool, [])] })).not.toThrow();

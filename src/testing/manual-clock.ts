@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/deadlines.ts';
 
 /** A clock that stands still until it is moved. */
 export interface ManualClock extends Clock {

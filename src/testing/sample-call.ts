@@ -1,7 +1,7 @@
 /** Calls as the runtime would write them, made from the rules alone: sample entries for a store. */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { Call } from '../call/call.ts';
-import type { Command } from '../call/command.ts';
+import type { Command } from '../call/decide.ts';
 import { decide } from '../call/decide.ts';
 import type { CallEvent, Resolution } from '../call/event.ts';
 import { evolve } from '../call/evolve.ts';

@@ -1,16 +1,15 @@
 import { checkObject } from '../base/check-keys.ts';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { systemClock } from '../base/clock.ts';
+import { systemClock } from '../base/deadlines.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { Cassette } from '../replay/cassette.ts';
 import { readCassette, writeCassette } from '../replay/write-cassette.ts';
 import { recordCassette } from '../replay/record-cassette.ts';
 import type { RecordedToolsOptions } from '../replay/recorded-tools.ts';
 import { recordedTools } from '../replay/recorded-tools.ts';
-import type { Runtime } from '../runtime/create-runtime.ts';
+import type { Runtime, RuntimeOptions } from '../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../runtime/create-runtime.ts';
-import type { RuntimeOptions } from '../runtime/runtime-options.ts';
 import { createMemoryLedger } from '../store/memory/memory-ledger.ts';
 import type { AnyTool } from '../tool/define-tool.ts';
 import type { ManualClock } from './manual-clock.ts';

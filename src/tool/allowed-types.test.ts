@@ -32,11 +32,11 @@ describe('the types a JSON Schema allows', () => {
     ['a reference elsewhere', { $ref: 'https://example.com/a' }, everything],
     ['a reference to nothing', { $ref: '#/$defs/constructor', $defs: {} }, everything],
     ['a reference that cannot be read', { $ref: '#/%' }, everything],
-  ])('at the top of %s', (_, schema, types) => {
+  ])('the types a JSON Schema allows at the top of %s', (_, schema, types) => {
     expect(typesAt(schema)).toEqual(types);
   });
 
-  test('of either branch of a condition', () => {
+  test('the types a JSON Schema allows of either branch of a condition', () => {
     const schema: JsonObject = JSON.parse('{"if":{},"then":{"type":"string"},"else":{"type":"number"}}');
     expect(typesAt(schema)).toEqual(['string', 'number']);
   });
@@ -86,11 +86,11 @@ describe('the types a JSON Schema allows', () => {
       ['a'],
       ['number'],
     ],
-  ])('at %s', (_, schema, path, types) => {
+  ])('the types a JSON Schema allows at %s', (_, schema, path, types) => {
     expect(typesAt(schema, path)).toEqual(types);
   });
 
-  test('of the branches whose constants match the value', () => {
+  test('the types a JSON Schema allows of the branches whose constants match the value', () => {
     const schema = {
       anyOf: [
         { properties: { by: { const: 'id' }, key: { type: 'number' } } },

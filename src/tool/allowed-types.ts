@@ -1,8 +1,7 @@
 import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
+import { isJsonObject, ownValue } from '../base/json.ts';
 import type { JsonType } from './json-type.ts';
 import { jsonTypeOf } from './json-type.ts';
-import { ownValue } from './own-value.ts';
 
 /** The types allowed at a place without a constraint. */
 export const everyType: ReadonlySet<JsonType> = new Set([
@@ -28,6 +27,8 @@ export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): 
 
   const at = (node: unknown, depth: number): ReadonlySet<JsonType> => {
     if (!isJsonObject(node)) return node === false ? noType : everyType;
+    // Its references do not start at the root.
+    if (Object.hasOwn(node, '$id') && node !== schema) return everyType;
     const seen = known[depth]?.get(node);
     if (seen !== undefined) return seen;
     known[depth]?.set(node, everyType);
@@ -61,7 +62,13 @@ export function allowedTypes(schema: JsonValue, path: JsonPath, root: unknown): 
     return found;
   };
 
-  return at(schema, 0);
+  try {
+    return at(schema, 0);
+  } catch (error) {
+    // Too many references that follow each other.
+    if (error instanceof RangeError) return everyType;
+    throw error;
+  }
 }
 
 function statedTypes(node: JsonObject): ReadonlySet<JsonType> {
@@ -160,3 +167,61 @@ const intersect = (sets: readonly ReadonlySet<JsonType>[]): ReadonlySet<JsonType
 
 const unite = (sets: readonly ReadonlySet<JsonType>[]): ReadonlySet<JsonType> =>
   sets.reduce((all, each) => all.union(each), noType);
+
+/**
+ * The JSON types that a schema of valibot allows, as a JSON Schema. Valibot writes a JSON Schema only through another
+ * package, but its schemas are plain data. A part that is not examined allows everything.
+ */
+export function valibotTypes(schema: unknown, depth = 0): JsonObject {
+  if (!isJsonObject(schema) || depth > deepest) return {};
+  const part: Readonly<Record<string, unknown>> = schema;
+  const read = (inner: unknown): JsonObject => valibotTypes(inner, depth + 1);
+  const readAll = (list: unknown): JsonObject[] => (Array.isArray(list) ? list.map(read) : [{}]);
+  switch (part['type']) {
+    case 'string':
+    case 'number':
+    case 'boolean':
+    case 'null':
+      return { type: part['type'] };
+    case 'literal':
+      return typesOf([part['literal']]);
+    case 'picklist':
+    case 'enum':
+      return Array.isArray(part['options']) ? typesOf(part['options']) : {};
+    case 'array':
+      return { type: 'array', items: read(part['item']) };
+    case 'object':
+    case 'loose_object':
+    case 'strict_object':
+    case 'object_with_rest': {
+      const entries = Object.entries(part['entries'] ?? {});
+      return {
+        type: 'object',
+        properties: Object.fromEntries(entries.map(([key, inner]) => [key, read(inner)])),
+      };
+    }
+    case 'union':
+    case 'variant':
+      return { anyOf: readAll(part['options']) };
+    case 'optional':
+    case 'exact_optional':
+    case 'undefinedable':
+    case 'non_optional':
+    case 'non_nullish':
+    case 'non_nullable':
+      return read(part['wrapped']);
+    case 'nullable':
+    case 'nullish':
+      return { anyOf: [{ type: 'null' }, read(part['wrapped'])] };
+    default:
+      return {};
+  }
+}
+
+/** A schema can contain itself. */
+const deepest = 64;
+
+function typesOf(values: readonly unknown[]): JsonObject {
+  const types = values.map(jsonTypeOf);
+  return types.every((type) => type !== undefined) ? { type: [...new Set(types)] } : {};
+}

@@ -61,7 +61,7 @@ function fitting(shape: Shape): fc.Arbitrary<JsonValue> {
 }
 
 /** The same as a model might send it: some parts as text, some lists without their brackets, some extra nulls. */
-function mangle(value: JsonValue, shape: Shape, flip: () => boolean): JsonValue {
+function mangle(value: JsonValue, shape: Shape, flip: () => boolean, isItem = false): JsonValue {
   switch (shape.kind) {
     case 'number':
     case 'boolean':
@@ -69,9 +69,11 @@ function mangle(value: JsonValue, shape: Shape, flip: () => boolean): JsonValue 
     case 'text':
       return value;
     case 'list': {
-      const list = (value as readonly JsonValue[]).map((item) => mangle(item, shape.of, flip));
+      const list = (value as readonly JsonValue[]).map((item) => mangle(item, shape.of, flip, true));
       const [only] = list;
-      if (list.length === 1 && shape.of.kind === 'number' && only !== undefined && flip()) return only;
+      // In a list it may be one of several numbers, and 0 and -1 may mean none and all.
+      const isClear = !isItem && shape.of.kind === 'number' && !['0', '-1'].includes(String(Number(only)));
+      if (isClear && list.length === 1 && only !== undefined && flip()) return only;
       return flip() ? JSON.stringify(list) : list;
     }
     case 'object': {

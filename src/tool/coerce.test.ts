@@ -182,6 +182,10 @@ describe.each(dialects)('coercion under %s', (_, schema) => {
     ['JSON text of a list to an object', { o: '[]' }],
     ['a single text to a list of numbers', { list: 'x' }],
     ['a number to a list of text', { names: 5 }],
+    ['a boolean to a list', { list: true }],
+    ['a word for none to a list', { names: 'none' }],
+    ['several words to a list', { names: 'ann | bob' }],
+    ['-1 to a list', { list: -1 }],
     ['null in a list to nothing', { list: [1, null] }],
     ['null on a required field to nothing', { o: { a: null } }],
     ['a missing field to something', { o: {} }],
@@ -355,7 +359,95 @@ describe('with a known JSON Schema', () => {
   });
 });
 
+describe('a value of an allowed type', () => {
+  const upTo = (most: number) => v.pipe(v.number(), v.maxValue(most));
+  test.each<[string, unknown, JsonValue]>([
+    ['valibot: a number that is too large', v.union([upTo(5000), v.array(v.number())]), 9000],
+    ['valibot: under optional', v.optional(v.union([upTo(5000), v.array(v.number())])), 9000],
+    ['valibot: under nullable', v.nullable(v.union([v.array(v.number()), upTo(5000)])), 9000],
+    ['valibot: text in a format', v.union([v.pipe(v.string(), v.uuid()), v.number()]), '12'],
+    ['valibot: a choice', v.union([v.picklist(['a', 'b']), v.array(v.string())]), 'c'],
+    ['valibot: a constant', v.union([v.literal('a'), v.boolean()]), 'true'],
+    [
+      'valibot: a part that is not examined',
+      v.union([v.lazy(() => v.literal('a')), v.array(v.string())]),
+      'c',
+    ],
+    ['valibot: a check of its own', v.custom((value) => Array.isArray(value)), 'c'],
+    ['valibot: a date', v.union([v.date(), v.array(v.string())]), 'c'],
+    ['zod: a number that is too large', z.union([z.number().max(5000), z.array(z.number())]), 9000],
+    ['zod: a date', z.union([z.date(), z.array(z.string())]), 'c'],
+    ['arktype: a number that is too large', type('number <= 5000 | number[]'), 9000],
+  ])('is not replaced under %s', async (title, part, value) => {
+    const wrapped = title.startsWith('zod')
+      ? z.object({ a: part as z.ZodType })
+      : title.startsWith('valibot')
+        ? v.object({ a: part as v.GenericSchema })
+        : type({ a: part as type.Any });
+    expect(await coerce({ a: value }, compile(wrapped))).toMatchObject({ ok: false });
+  });
+});
+
+describe('a list is asked for again', () => {
+  const list = (items: JsonObject): JsonObject => ({ type: 'array', items });
+  test.each<[string, JsonObject, JsonValue, string]>([
+    [
+      'text for a list of text',
+      list({ type: 'string' }),
+      'a and b',
+      'send a JSON array, such as ["first", "second"], or [] for none',
+    ],
+    [
+      'a word for none',
+      list({ type: 'string' }),
+      'N/A',
+      'send a JSON array, such as ["first", "second"], or [] for none',
+    ],
+    ['a number for none', list({ type: 'integer' }), 0, 'send a JSON array, such as [1, 2], or [] for none'],
+    ['a boolean', list({ type: 'object' }), false, 'send a JSON array, or [] for none'],
+    [
+      'a list for a list of lists',
+      list(list({ type: 'number' })),
+      [1, 2],
+      'send a JSON array, such as [1, 2], or [] for none',
+    ],
+    [
+      'JSON text of a list for a list of lists',
+      list(list({ type: 'number' })),
+      '[1, 2]',
+      'send a JSON array',
+    ],
+    ['one number for a list of lists', list(list({ type: 'number' })), 5, 'send a JSON array'],
+    [
+      'a word where a boolean is allowed',
+      { anyOf: [list({ type: 'string' }), { type: 'boolean' }] },
+      'ann',
+      'send a JSON array',
+    ],
+  ])('a list is asked for again with a hint: %s', async (_, property, value, hint) => {
+    const result = await coerce({ a: value }, compile(object({ a: property })));
+    expect(result).toMatchObject({ ok: false });
+    expect(result.ok ? [] : result.issues.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining(hint),
+    );
+  });
+
+  test('but a plain word where null is allowed too becomes a list', async () => {
+    const schema = compile(object({ a: { anyOf: [list({ type: 'string' }), { type: 'null' }] } }));
+    expect(await coerce({ a: 'ann' }, schema)).toMatchObject({ ok: true, input: { a: ['ann'] } });
+  });
+});
+
 describe('without a known JSON Schema', () => {
+  test('nothing is changed, because the value may be of an allowed type', async () => {
+    const validate = (value: unknown): unknown =>
+      typeof (value as { n: unknown }).n === 'number'
+        ? { value }
+        : { issues: [{ message: 'no', path: ['n'] }] };
+    const unknown = compile({ '~standard': { version: 1, vendor: 'odd', validate } });
+    expect(await coerce({ n: '5' }, unknown)).toMatchObject({ ok: false });
+  });
+
   test('no array is made for a validator that accepts one as an object', async () => {
     const schema = compile(v.object({ filter: v.object({ name: v.optional(v.string()) }) }));
     expect(schema.check({ filter: ['x'] })).toMatchObject({ ok: true });
@@ -373,7 +465,10 @@ describe('without a known JSON Schema', () => {
 
 describe('a validator', () => {
   const odd = (validate: (value: unknown) => unknown): CompiledSchema =>
-    compile({ '~standard': { version: 1, vendor: 'odd', validate } });
+    compile({
+      '~standard': { version: 1, vendor: 'odd', validate, jsonSchema: { input: () => anyNumbers } },
+    });
+  const anyNumbers = { type: 'object', additionalProperties: { type: 'number' } };
 
   test('may answer later', async () => {
     const schema = compile(z.object({ n: z.number().refine(async (n) => n > 1) }));
@@ -381,7 +476,7 @@ describe('a validator', () => {
     expect(await coerce({ n: '1' }, schema)).toMatchObject({ ok: false });
   });
 
-  test('that throws, now or later, rejects the value', async () => {
+  test('a validator that throws, now or later, rejects the value', async () => {
     const always = odd(() => {
       throw new Error('down');
     });
@@ -396,7 +491,7 @@ describe('a validator', () => {
     });
   });
 
-  test('that reports a missing path changes nothing', async () => {
+  test('a validator that reports a missing path changes nothing', async () => {
     for (const path of [
       ['x'],
       ['n', 'deep'],
@@ -411,7 +506,7 @@ describe('a validator', () => {
     }
   });
 
-  test('that always reports problems does not cause a loop', async () => {
+  test('a validator that always reports problems does not cause a loop', async () => {
     let checks = 0;
     const schema = odd((value) => {
       checks++;
@@ -425,7 +520,7 @@ describe('a validator', () => {
     expect(checks).toBeLessThan(20);
   });
 
-  test('that reports one mistake at a time is followed for sixteen passes', async () => {
+  test('a validator that reports one mistake at a time is followed for sixteen passes', async () => {
     const keys = Array.from({ length: 20 }, (_, index) => `k${index}`);
     const schema = odd((value) => {
       const wrong = keys.find((key) => typeof (value as JsonObject)[key] === 'string');

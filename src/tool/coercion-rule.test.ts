@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonValue } from '../base/json.ts';
-import type { CoercionRule } from './coercion-rule.ts';
-import { coercionRules } from './coercion-rule.ts';
+import type { CoercionRule } from './coerce.ts';
+import { coercionRules } from './coerce.ts';
 
 const propose = (rule: CoercionRule, value: JsonValue): unknown =>
   coercionRules.find(({ name }) => name === rule)?.propose(value);
@@ -132,19 +132,146 @@ describe('the coercion rules', () => {
     expect(Object.keys(proposal.value)).toEqual(['__proto__']);
   });
 
-  test('a scalar may become an array of one; null and containers may not', () => {
-    expect(propose('single_to_array', 'a')).toEqual(becomes(['a']));
-    expect(propose('single_to_array', 5)).toEqual(becomes([5]));
-    expect(propose('single_to_array', false)).toEqual(becomes([false]));
-    for (const other of [null, {}, []]) expect(propose('single_to_array', other)).toBeUndefined();
+  test.each<[JsonValue]>([
+    ['a'],
+    ['ann'],
+    ['Müller'],
+    ['node.js'],
+    ['ann.smith@example.org'],
+    ['terms-of-use'],
+    ['user_17'],
+    ['b1c2-d3e4'],
+    ['2026-01-05'],
+    ['e-mail'],
+    ['rest-api'],
+    ['Tom'],
+    ['vitamin-e'],
+    ['march-2026'],
+    ['en'],
+    ['5'],
+    ['-5'],
+    ['1.5'],
+    [5],
+    [-5],
+  ])('%j can only be one value, so it may become an array of one', (value) => {
+    expect(propose('single_to_array', value)).toEqual(becomes([value]));
   });
 
-  test.each(['', ' ', '[1, 2', '{a', '"a"', "'a'", '`a`', '```json', 'a,b', 'a; b', 'a\nb', '(1, 2)'])(
-    'the text %j may itself be a list, so it is not wrapped',
-    (text) => {
-      expect(propose('single_to_array', text)).toBeUndefined();
-    },
-  );
+  test.each<[string, readonly JsonValue[]]>([
+    ['a value that is neither a number nor a text', [null, {}, [], true, false]],
+    ['a number for none or all', [0, -1, '0', '-1', '-1.0', '0.00']],
+    ['an empty text', ['', ' ', '\n', '\u200b', '\u00a0']],
+    ['a quoted text or cut JSON', ['[1, 2', '{a', '"a"', "'a'", '`a`', '```json', '(1, 2)', '<a>', '(none)']],
+    [
+      'several words',
+      ['a b', 'ann smith', 'a and b', 'a or b', 'first a then b', 'a\tb', 'a\u00a0b', 'New York'],
+    ],
+    [
+      'words with something between them',
+      [
+        'a,b',
+        'a; b',
+        'a\nb',
+        'a | b',
+        'a|b',
+        'a/b',
+        'a & b',
+        'a&b',
+        'a + b',
+        'a+b',
+        'a → b',
+        'a·b',
+        'a、b',
+        'a，b',
+      ],
+    ],
+    ['marks and numbers of a list', ['- a', '* a', '• a', '1. a', '1) a', 'a...', 'a..b', 'a:b', '#a #b']],
+    ['a range', ['1-3', '10-20', 'a-f', '1–3', '1..3', '1:3', '1~3', 'mon-fri', 'Monday-Friday', 'jan_mar']],
+    ['words that are joined', ['a_and_b', 'red-or-blue', 'ann-und-bob', 'rojo_y_azul', 'AND']],
+    [
+      'a word for none',
+      [
+        'none',
+        'None',
+        'NONE',
+        'null',
+        'nil',
+        'undefined',
+        'N/A',
+        'n/a',
+        'NA',
+        'n-a',
+        'n.a',
+        'nan',
+        'empty',
+        'no-one',
+        'noone',
+        'not-applicable',
+      ],
+    ],
+    [
+      'a word for none in another language',
+      [
+        'keine',
+        'keins',
+        'aucun',
+        'néant',
+        'ninguno',
+        'nessuno',
+        'nulla',
+        'nenhum',
+        'geen',
+        'ingen',
+        'ingenting',
+        'brak',
+        'nic',
+        'yok',
+        'boş',
+        'kosong',
+        'không',
+        'nincs',
+        'nimic',
+        'tyhjä',
+        '无',
+        'なし',
+        'нет',
+      ],
+    ],
+    [
+      'a word for all in another language',
+      [
+        'alle',
+        'Iedereen',
+        'chacun',
+        'tudo',
+        'wszyscy',
+        'všechny',
+        'hepsi',
+        'semua',
+        'minden',
+        'toate',
+        'kaikki',
+      ],
+    ],
+    ['words that are joined in another language', ['ann_i_bob', 'ann-och-bob', 'ann-ve-bob', 'ann_és_bob']],
+    [
+      'a word for an answer in another language',
+      ['nie', 'não', 'hayır', 'kyllä', 'sí', 'unbekannt', 'nieznany'],
+    ],
+    [
+      'a word for all',
+      ['all', 'ALL', 'any', '*', 'everyone', 'both', 'alle', 'todos', 'all-users', 'ｎｏｎｅ'],
+    ],
+    ['a sign for nothing', ['-', '--', '—', '_', '.', '...', '…', '?', '∅', '/']],
+    [
+      'an answer or a placeholder',
+      ['yes', 'no', 'true', 'False', 'y', 'x', 'tbd', 'TODO', 'string', 'placeholder', 'unknown'],
+    ],
+    ['text without spaces between words', ['苹果和香蕉', 'りんごとバナナ', 'แอปเปิลและกล้วย']],
+  ])('%s may be something else than one value, so it is not wrapped', (_, values) => {
+    for (const value of values)
+      expect([value, propose('single_to_array', value)]).toEqual([value, undefined]);
+  });
 
   test('only null may be dropped', () => {
     expect(propose('null_dropped', null)).toEqual({ type: 'drop' });

@@ -27,7 +27,7 @@ function refusal(spec: unknown): string {
 const noContext = {} as ToolContext;
 
 describe('a tool', () => {
-  test('with a minimal definition', () => {
+  test('a tool with a minimal definition', () => {
     const tool = defineTool({ name: 'refund', run: body });
     expect(tool).toMatchObject({
       name: 'refund',
@@ -55,7 +55,7 @@ describe('a tool', () => {
     expect(tool.input.check('text')).toMatchObject({ ok: false });
   });
 
-  test('with a complete definition', () => {
+  test('a tool with a complete definition', () => {
     const tool = defineTool({
       name: 'refund',
       description: 'Pays back.',

@@ -1,15 +1,16 @@
 import { digestJson } from '../base/canonical.ts';
 import type { Awaitable } from '../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from './mode.ts';
-import { classifyTool, surelyReads } from './mode.ts';
+import type { ToolRisk } from './name-words.ts';
+import { classifyTool, riskOfTool, surelyReads } from './mode.ts';
 import type { CompiledSchema, InferInput, InferOutput, InputSchema } from './schema.ts';
 import { compileSchema } from './schema.ts';
-import { ownValue } from './own-value.ts';
+import { ownValue } from '../base/json.ts';
 import type { MakePreview } from './make-preview.ts';
 import type { CancelledOperation } from './preview.ts';
 import type { SuccessCheck } from './success-check.ts';
 import type { ToolContext } from './tool-context.ts';
-import { checkToolFields, knownFields, refuseField } from './tool-fields.ts';
+import { checkToolFields, knownFields, refuseField, toolFields } from './tool-fields.ts';
 import type { ToolResources } from './tool-resources.ts';
 import type {
   HandoffSpec,
@@ -22,7 +23,10 @@ import type {
   UnseenAttempt,
   UntypedSpec,
 } from './tool-spec.ts';
-import { checkHandoffDefinition, dependent, readName, readRedaction } from './check-definition.ts';
+import { QuittanceError } from '../base/error.ts';
+import { parseRedactionPath } from '../base/redaction-path.ts';
+import { describeThrown } from './describe-thrown.ts';
+import { describeValue } from './describe-value.ts';
 
 export type {
   HandoffSpec,
@@ -47,6 +51,8 @@ export type Tool<Name extends string = string, Input = unknown, Output = unknown
   readonly displayName: string;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
+  /** What a mistake could cost: declared, or inferred from the name. */
+  readonly risk?: ToolRisk | undefined;
   readonly idempotent: boolean;
   /** Is it certain to read only: declared, or by the table of names? Only then it runs without an intent. */
   readonly surelyReads: boolean;
@@ -158,6 +164,7 @@ export function buildTool(spec: UntypedSpec): AnyTool {
     displayName: spec.displayName ?? name,
     mode,
     modeOrigin: origin,
+    risk: spec.risk === 'none' ? undefined : (spec.risk ?? riskOfTool(name, mode)),
     idempotent,
     surelyReads: isSureRead,
     mayRerun: isSureRead || idempotent,
@@ -212,3 +219,58 @@ export const isTool = (value: unknown): value is AnyTool =>
   value !== null &&
   typeof ownValue(value, 'schemaDigest') === 'string' &&
   typeof ownValue(value, 'modeOrigin') === 'string';
+
+/** Checks of a tool's definition that concern several fields. */
+
+export function checkHandoffDefinition(spec: UntypedSpec, name: string): void {
+  if (spec.run !== undefined)
+    throw refuseField(name, 'run', 'has no effect if another process runs the tool. Set run or handoff.');
+  if (spec.idleTimeoutMs !== undefined)
+    throw refuseField(
+      name,
+      'idleTimeoutMs',
+      'has no effect if another process runs the tool: its worker gets a lease.',
+    );
+}
+
+/** Fields that need another field. */
+export const dependent = [
+  ['cancel', 'preview'],
+  ['undoWithinMs', 'undo'],
+  ['undoMode', 'undo'],
+  ['undoIdempotent', 'undo'],
+] as const;
+
+export function readName(spec: unknown): string {
+  if (typeof spec !== 'object' || spec === null) {
+    throw new QuittanceError(
+      'config.invalid',
+      `A tool is defined by an object. Found ${describeValue(spec)}.`,
+    );
+  }
+  const { name } = spec as { name?: unknown };
+  if (typeof name === 'string' && toolFields.name.fits(name)) return name;
+  throw new QuittanceError(
+    'config.invalid',
+    `The name of a tool is ${describeValue(name)}. Expected ${toolFields.name.expected}.`,
+    { field: 'name' },
+  );
+}
+
+/** An invalid path would hide nothing, so it is rejected here instead of ignored later. */
+export function readRedaction(tool: string, redact: ToolRedaction | undefined): ToolRedaction | undefined {
+  if (redact === undefined) return undefined;
+  const read = (paths: readonly string[] | undefined): readonly string[] | undefined => {
+    try {
+      for (const path of paths ?? []) parseRedactionPath(path);
+    } catch (cause) {
+      throw refuseField(tool, 'redact', `is invalid. ${describeThrown(cause)}`);
+    }
+    return paths && Object.freeze([...paths]);
+  };
+  return Object.freeze({
+    input: read(redact.input),
+    output: read(redact.output),
+    snapshot: read(redact.snapshot),
+  });
+}

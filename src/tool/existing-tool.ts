@@ -1,9 +1,8 @@
 /** Reads existing tools: plain functions, and the objects of other libraries. */
 import { QuittanceError } from '../base/error.ts';
-import { isJsonObject } from '../base/json.ts';
+import { isJsonObject, ownValue } from '../base/json.ts';
 import { describeValue } from './describe-value.ts';
 import { quote } from '../base/nearest.ts';
-import { ownValue } from './own-value.ts';
 import { toStandardSchema } from './standard-schema.ts';
 import type { ToolContext } from './tool-context.ts';
 

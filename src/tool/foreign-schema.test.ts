@@ -11,7 +11,6 @@ test.each<[string, JsonObject, JsonObject]>([
   ['a keyword of draft 4', { type: 'number', exclusiveMinimum: true }, { type: 'number' }],
   ['a type that does not exist', { type: ['string', 'file'], maxLength: 3 }, { maxLength: 3 }],
   ['a pattern of another language', { type: 'string', pattern: '(?P<x>a' }, { type: 'string' }],
-  ['a dynamic reference', { $dynamicRef: '#x', title: 'A' }, { title: 'A' }],
   [
     'a slow pattern for names, and what depends on it',
     { patternProperties: { '^(a+)+$': {} }, additionalProperties: false, maxProperties: 3 },
@@ -26,7 +25,12 @@ test('an unknown dialect is read as the newest', () => {
   expect(readForeignSchema(schema).schema).toEqual({ type: 'object', maxProperties: 1 });
 });
 
-test.each([{ $ref: '#/nowhere' }, { $ref: 'https://example.com/a.json' }])(
+test('a dynamic reference is followed, and counts as slow', () => {
+  const tree = { type: 'object', $dynamicAnchor: 'node', properties: { a: { $dynamicRef: '#node' } } };
+  expect(readForeignSchema(tree)).toMatchObject({ schema: tree, isSlow: true });
+});
+
+test.each([{ $ref: '#/nowhere' }, { $dynamicRef: '#nowhere' }, { $ref: 'https://example.com/a.json' }])(
   'a reference that leads nowhere is refused: %j',
   (property) => {
     expect(() => readForeignSchema(withProperty(property))).toThrow('reference');

@@ -5,9 +5,8 @@
  * A schema that is too large to compile quickly is checked in part: the names and types of its own properties.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
-import { compileJsonSchema, findUnclear, judgeJsonSchema } from './json-schema.ts';
-import { ownValue } from './own-value.ts';
+import { isJsonObject, ownValue } from '../base/json.ts';
+import { compileJsonSchema, findUnclear, judgeJsonSchema } from './schema.ts';
 import { isKnownKeyword, UnclearKeyword, walkSchema } from './refuse-unclear-schema.ts';
 
 export type ForeignSchema = {
@@ -33,7 +32,15 @@ export const schemaBounds = {
 
 /** More problems than this are not worth the time. */
 const mostProblems = 10;
-const slowKeywords = ['pattern', 'format', 'patternProperties', 'uniqueItems', '$ref', '$recursiveRef'];
+const slowKeywords = [
+  'pattern',
+  'format',
+  'patternProperties',
+  'uniqueItems',
+  '$ref',
+  '$dynamicRef',
+  '$recursiveRef',
+];
 
 /** The part of the schema that can be checked. Throws an error whose message names the problem. */
 export function readForeignSchema(given: JsonObject): ForeignSchema {

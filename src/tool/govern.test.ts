@@ -145,7 +145,7 @@ describe('governing tool objects', () => {
     expect(tool?.input.check({ n: '1' })).toMatchObject({ ok: false });
   });
 
-  test('in a list uses their names', () => {
+  test('governing tool objects in a list uses their names', () => {
     const tools = govern([
       { name: 'list_users', run: () => [] },
       { name: 'drop_user', execute: () => null },
@@ -156,7 +156,7 @@ describe('governing tool objects', () => {
     ]);
   });
 
-  test('in a record uses the keys, whatever names the objects have', () => {
+  test('governing tool objects in a record uses the keys, whatever names the objects have', () => {
     expect(governed({ get_it: { name: 'delete_it', run: () => 1 } })).toMatchObject([
       { name: 'get_it', mode: 'read' },
     ]);
@@ -190,7 +190,7 @@ describe('overrides', () => {
     expect(ping).toMatchObject({ modeOrigin: 'default' });
   });
 
-  test('that are undefined have no effect', () => {
+  test('overrides that are undefined have no effect', () => {
     expect(
       governed({ x: { description: 'Old', run: () => 1 } }, { x: { description: undefined } }),
     ).toMatchObject([{ description: 'Old' }]);
@@ -209,7 +209,7 @@ describe('overrides', () => {
     ['a body', { refund: { run: () => 1 } }, /No field named "run"/],
     ['a wrong value', { refund: { mode: 'write' } }, /^The field "mode" of the tool "refund" is "write"\./],
     ['a broken schema', { refund: { input: { type: 'objct' } } }, /^The input schema of the tool "refund" /],
-  ])('with %s are rejected', (_, overrides, message) => {
+  ])('overrides with %s are rejected', (_, overrides, message) => {
     expect(refusal({ lookup: () => 1, refund: () => 1 }, overrides)).toMatch(message);
   });
 });

@@ -7,7 +7,7 @@ import { describeValue } from './describe-value.ts';
 import type { AnyFunction, BodyOf, SchemaOf, ToolObject } from './existing-tool.ts';
 import { readExistingTool } from './existing-tool.ts';
 import { describeUnknownName, quote } from '../base/nearest.ts';
-import { ownValue } from './own-value.ts';
+import { ownValue } from '../base/json.ts';
 import type { InferInput, InferOutput, InputSchema } from './schema.ts';
 import type { StandardSchema } from './standard-schema.ts';
 import { checkToolFields, knownFields } from './tool-fields.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
-import { ownValue } from './own-value.ts';
+import { ownValue } from '../base/json.ts';
 
 /** A new value for a path; undefined removes the key. */
 export type JsonEdit = { readonly path: JsonPath; readonly value: JsonValue | undefined };

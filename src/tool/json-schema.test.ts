@@ -1,7 +1,8 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of JSON Schema */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../base/json.ts';
-import { compileJsonSchema } from './json-schema.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { compileJsonSchema, compileSchema } from './schema.ts';
 
 const issuesOf = (schema: JsonObject, value: unknown): unknown => compileJsonSchema(schema)(value);
 const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
@@ -11,7 +12,7 @@ const object = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
 });
 
 describe('a JSON Schema', () => {
-  test('of draft 2020-12, 2019-09, 07 and 06 is supported', () => {
+  test('a JSON Schema of draft 2020-12, 2019-09, 07 and 06 is supported', () => {
     for (const $schema of [
       'https://json-schema.org/draft/2020-12/schema',
       'https://json-schema.org/draft/2019-09/schema',
@@ -25,7 +26,7 @@ describe('a JSON Schema', () => {
     }
   });
 
-  test('of draft 07 may list the items of a tuple', () => {
+  test('a JSON Schema of draft 07 may list the items of a tuple', () => {
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'number' }] };
     expect(issuesOf(schema, ['1'])).toEqual([{ path: [0], message: 'must be number, not string' }]);
   });
@@ -66,16 +67,17 @@ describe('a JSON Schema', () => {
   });
 
   test.each([
-    ['$dynamicRef', { $dynamicRef: '#a' }],
+    ['$recursiveRef', { $recursiveRef: '#', $recursiveAnchor: true }],
     ['unevaluatedItems', { contains: { type: 'number' }, unevaluatedItems: false }],
-    ['unevaluatedItems', { allOf: [{ prefixItems: [true] }], unevaluatedItems: false }],
+    ['unevaluatedItems', { allOf: [{ items: [true] }], unevaluatedItems: false }],
     ['unevaluatedProperties', { if: { required: ['a'] }, else: true, unevaluatedProperties: false }],
     [
       'unevaluatedProperties',
       { allOf: [{ if: { required: ['a'] }, then: true }], unevaluatedProperties: false },
     ],
-  ])('is rejected if %s could not be judged', (keyword, schema) => {
-    expect(() => compileJsonSchema(schema)).toThrow(`"${keyword}"`);
+  ])('a JSON Schema of draft 2019-09 is rejected if %s could not be judged', (keyword, schema) => {
+    const $schema = 'https://json-schema.org/draft/2019-09/schema';
+    expect(() => compileJsonSchema({ $schema, ...schema })).toThrow(`"${keyword}"`);
   });
 
   test('may accept no value', () => {
@@ -89,6 +91,8 @@ describe('a JSON Schema', () => {
     [{ $ref: '#' }],
     [{ $defs: { a: { $ref: '#/$defs/b' }, b: { allOf: [{ $ref: '#/$defs/a' }] } }, $ref: '#/$defs/a' }],
     [{ anyOf: [{ type: 'object' }, { not: { $ref: '#' } }] }],
+    [{ type: 'object', properties: { a: { $dynamicAnchor: 'a', $dynamicRef: '#a' } } }],
+    [{ $ref: 'a', $defs: { a: { $id: 'a', $ref: 'b' }, b: { $id: 'b', allOf: [{ $ref: 'a' }] } } }],
   ] as const)('is rejected if it refers to itself endlessly: %j', (schema) => {
     expect(() => compileJsonSchema(schema)).toThrow('endlessly');
   });
@@ -124,7 +128,7 @@ describe('a JSON Schema', () => {
     expect(issuesOf(object({ constructor: { type: 'string' } }), {})).toEqual([]);
   });
 
-  test('that is closed treats __proto__ as a key', () => {
+  test('a JSON Schema that is closed treats __proto__ as a key', () => {
     const schema = object({ a: {} }, { additionalProperties: false });
     expect(issuesOf(schema, JSON.parse('{"__proto__": 1}'))).toEqual([
       { path: ['__proto__'], message: 'is not a known property' },
@@ -199,4 +203,219 @@ test.each<[string, JsonObject, unknown, JsonObject]>([
   ],
 ])('an issue of %s says where and what', (_, schema, value, issue) => {
   expect(issuesOf(schema, value)).toEqual([issue]);
+});
+
+/** The schema, with a part that makes the evaluator check it. */
+const evaluated = (schema: JsonObject): JsonObject => ({ ...schema, $defs: { other: { $id: 'other' } } });
+
+describe('the evaluator', () => {
+  test.each<[string, JsonObject, readonly JsonValue[], readonly JsonValue[]]>([
+    [
+      'items of a branch are evaluated if it accepted',
+      {
+        anyOf: [{ prefixItems: [{ type: 'number' }] }, { prefixItems: [{ type: 'string' }, true] }],
+        unevaluatedItems: false,
+      },
+      [[], [1], ['a', 1]],
+      [
+        [1, 1],
+        ['a', 1, 1],
+      ],
+    ],
+    [
+      'items that contain something are evaluated',
+      { contains: { type: 'number' }, unevaluatedItems: { type: 'string' } },
+      [[1], [1, 'a']],
+      [[1, true], []],
+    ],
+    [
+      'properties of a condition are evaluated',
+      {
+        if: { required: ['a'], properties: { a: { type: 'number' } } },
+        unevaluatedProperties: false,
+      },
+      [{}, { a: 1 }],
+      [{ b: 1 }, { a: 'a' }, { a: 1, b: 1 }],
+    ],
+    [
+      'properties of a negation are not',
+      { not: { not: { properties: { a: true } } }, unevaluatedProperties: false },
+      [{}],
+      [{ a: 1 }],
+    ],
+    [
+      'a dynamic reference leads to the outermost anchor',
+      {
+        $id: 'https://example.com/closed',
+        $dynamicAnchor: 'node',
+        $ref: 'tree',
+        unevaluatedProperties: false,
+        $defs: {
+          tree: {
+            $id: 'tree',
+            $dynamicAnchor: 'node',
+            properties: { data: true, children: { items: { $dynamicRef: '#node' } } },
+          },
+        },
+      },
+      [{ data: 1, children: [{ data: 2 }] }],
+      [{ daat: 1 }, { children: [{ daat: 1 }] }],
+    ],
+    [
+      'dependent schemas and property names count',
+      evaluated({ dependentSchemas: { a: { required: ['b'] } }, propertyNames: { maxLength: 1 } }),
+      [{}, { b: 1 }, { a: 1, b: 1 }],
+      [{ a: 1 }, { ab: 1 }],
+    ],
+    [
+      'own properties decide',
+      evaluated({ properties: { constructor: { type: 'number' } }, required: ['toString'] }),
+      [{ toString: 1 }, { toString: 1, constructor: 1 }],
+      [{}, { toString: 1, constructor: 'a' }],
+    ],
+  ])('%s', (_, schema, right, wrong) => {
+    for (const value of right) expect([value, issuesOf(schema, value)]).toEqual([value, []]);
+    for (const value of wrong) expect([value, issuesOf(schema, value)]).not.toEqual([value, []]);
+  });
+
+  test('names the path of each problem', () => {
+    const item = { properties: { id: { type: 'integer' } }, required: ['id'], unevaluatedProperties: false };
+    const schema = evaluated(object({ rows: { type: 'array', items: item } }));
+    expect(issuesOf(schema, { rows: [{ id: 'x' }, { nr: 1 }] })).toEqual([
+      { path: ['rows', 0, 'id'], message: 'must be integer, not string' },
+      { path: ['rows', 1, 'id'], message: 'is required' },
+      { path: ['rows', 1, 'nr'], message: 'is not a known property' },
+    ]);
+  });
+
+  test('follows hundreds of references in a row, and says of thousands that they are too many', () => {
+    const chain = (length: number): JsonObject => ({
+      ...object({ a: { $ref: '#/$defs/d0' } }),
+      $defs: Object.fromEntries(
+        Array.from({ length }, (_, index) => [
+          `d${index}`,
+          index + 1 === length ? { type: 'string' } : { allOf: [{ $ref: `#/$defs/d${index + 1}` }] },
+        ]),
+      ),
+    });
+    expect(issuesOf(chain(400), { a: 'a' })).toEqual([]);
+    expect(issuesOf(chain(400), { a: 1 })).toHaveLength(1);
+    expect(() => compileSchema(chain(20_000), { what: 'input', tool: 't' })).toThrow(
+      'too many references follow each other',
+    );
+  });
+
+  const node = (inner: JsonObject): JsonObject => ({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...object({ a: { $ref: '#/$defs/n' } }),
+    $defs: { n: inner, enum: inner },
+  });
+  const again = { properties: { n: { $ref: '#/$defs/n' } } };
+  test.each<[string, JsonObject]>([
+    ['twice', node({ properties: { n: { allOf: [{ $ref: '#/$defs/n' }, { $ref: '#/$defs/n' }] } } })],
+    ['in every branch', node({ oneOf: [again, { ...again, required: ['b'] }, { ...again, type: 'array' }] })],
+    ['by a property and a pattern', node({ ...again, patternProperties: { n: { $ref: '#/$defs/n' } } })],
+    [
+      'through a schema whose name is a keyword',
+      node({ properties: { n: { allOf: [{ $ref: '#/$defs/enum' }, { $ref: '#/$defs/n' }] } } }),
+    ],
+    [
+      'in an older draft',
+      { ...node({ allOf: [again, again] }), $schema: 'http://json-schema.org/draft-07/schema#' },
+    ],
+    ['where the evaluator checks', node({ allOf: [again, again], unevaluatedProperties: false })],
+  ])('a schema that refers to itself %s never hangs: a deep value is refused', (_, schema) => {
+    const deep = (levels: number): JsonObject => {
+      let value: JsonObject = {};
+      for (let level = 0; level < levels; level++) value = { n: value };
+      return { a: value };
+    };
+    const compiled = compileSchema(schema, { what: 'input', tool: 't' });
+    expect(compiled.check(deep(4))).toMatchObject({ ok: true });
+    expect(compiled.check(deep(200))).toMatchObject({
+      ok: false,
+      issues: [{ path: [], message: expect.stringContaining('nested too deep') as string }],
+    });
+    expect(compiled.check(deep(4))).toMatchObject({ ok: true });
+  });
+
+  test('a large value may take many steps', () => {
+    const parts = Array.from({ length: 60 }, () => ({ $ref: '#/$defs/any' }));
+    const schema = object({ rows: { type: 'array', items: { allOf: parts } } });
+    const rows = Array.from({ length: 20_000 }, () => 1);
+    expect(issuesOf({ ...schema, $defs: { any: {} } }, { rows })).toEqual([]);
+  });
+
+  test('references that follow each other may be too many for a value', () => {
+    const chain = (length: number): JsonObject => ({
+      ...object({ a: { $ref: '#/$defs/d0' } }),
+      $defs: Object.fromEntries(
+        Array.from({ length }, (_, index) => [
+          `d${index}`,
+          index + 1 === length
+            ? {}
+            : { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+        ]),
+      ),
+    });
+    const compiled = compileSchema(chain(60), { what: 'input', tool: 't' });
+    expect(compiled.check({ a: 1 })).toMatchObject({ ok: false, issues: [{ path: [] }] });
+  });
+
+  test('judges as Ajv does where Ajv is right', () => {
+    const { schema: schemas } = fc.letrec<{ schema: JsonValue }>((tie) => {
+      const inner = tie('schema') as fc.Arbitrary<JsonValue>;
+      const names = fc.dictionary(fc.constantFrom('a', 'b', 'ab'), inner, { maxKeys: 2 });
+      const keywords = {
+        type: fc.constantFrom('string', 'number', 'integer', 'object', 'array', 'null'),
+        const: fc.constantFrom(1, 'a', null),
+        minimum: fc.integer({ min: -1, max: 2 }),
+        maxLength: fc.nat(2),
+        minItems: fc.nat(2),
+        required: fc.uniqueArray(fc.constantFrom('a', 'b')),
+        properties: names,
+        patternProperties: names,
+        additionalProperties: inner,
+        propertyNames: inner,
+        dependentSchemas: names,
+        prefixItems: fc.array(inner, { minLength: 1, maxLength: 2 }),
+        items: inner,
+        contains: inner,
+        allOf: fc.array(inner, { minLength: 1, maxLength: 2 }),
+        anyOf: fc.array(inner, { minLength: 1, maxLength: 2 }),
+        oneOf: fc.array(inner, { minLength: 1, maxLength: 2 }),
+        not: inner,
+        if: inner,
+        then: inner,
+        else: inner,
+      };
+      const one = Object.entries(keywords).map(([key, value]) =>
+        fc.record({ [key]: value as fc.Arbitrary<JsonValue> }),
+      );
+      return {
+        schema: fc.oneof(
+          { maxDepth: 3 },
+          fc.boolean(),
+          fc.tuple(fc.oneof(...one), fc.oneof(...one)).map(([left, right]) => ({ ...left, ...right })),
+        ),
+      };
+    });
+    const leaf = fc.constantFrom<JsonValue>(null, true, 0, 1, 1.5, '', 'a', 'abc');
+    const value = fc.oneof(
+      leaf,
+      fc.array(leaf, { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', 'b', 'ab'), fc.oneof(leaf, fc.array(leaf, { maxLength: 2 })), {
+        noNullPrototype: true,
+      }),
+    );
+    fc.assert(
+      fc.property(schemas, fc.array(value, { minLength: 4, maxLength: 6 }), (made, values) => {
+        const schema = { allOf: [made] };
+        const byAjv = compileJsonSchema(schema);
+        const byEvaluator = compileJsonSchema(evaluated(schema));
+        for (const each of values) expect(byEvaluator(each).length > 0).toBe(byAjv(each).length > 0);
+      }),
+      { numRuns: 100 },
+    );
+  });
 });

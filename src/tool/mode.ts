@@ -3,9 +3,11 @@ import {
   hasDestructiveWord,
   isShellName,
   looksLikeRead,
+  riskOfWords,
   splitNameWords,
   withoutServer,
 } from './name-words.ts';
+import type { ToolRisk } from './name-words.ts';
 
 /** How far the effects of a tool may reach. Decides its default treatment and whether it may be rerun. */
 export type ToolMode = 'read' | 'safe_write' | 'destructive' | 'local' | 'external';
@@ -16,7 +18,7 @@ export type ToolModeOrigin = 'declared' | 'inferred' | 'default';
 /** A mode and its origin. */
 export type ToolClass = { readonly mode: ToolMode; readonly origin: ToolModeOrigin };
 
-/** The meaning of each mode, and the default treatment of its calls. */
+/** The meaning of each mode, and its treatment in the words of the source document. */
 export const toolModeTreatments: {
   readonly [Mode in ToolMode]: { readonly meaning: string; readonly treatment: string };
 } = Object.freeze({
@@ -31,6 +33,22 @@ export const toolModeTreatments: {
   }),
   local: Object.freeze({ meaning: "Touches the user's machine", treatment: 'Requires consent' }),
   external: Object.freeze({ meaning: 'Calls outside services', treatment: 'Auto-run, log' }),
+});
+
+/** How a call is treated: it runs, a person is asked first, or only if the tool cannot undo it. */
+export type Treatment = 'run' | 'ask' | 'ask_unless_undo';
+
+/**
+ * What the runtime does by default with calls of each mode, and with calls of a tool that has a risk. The only place
+ * that says so. It differs from the table above: see docs/deviations.md.
+ */
+export const defaultTreatments: { readonly [Of in ToolMode | 'risk']: Treatment } = Object.freeze({
+  read: 'run',
+  safe_write: 'run',
+  destructive: 'ask_unless_undo',
+  local: 'ask',
+  external: 'run',
+  risk: 'run',
 });
 
 /** The mode suggested by the beginning of a name. The first matching row decides. */
@@ -52,6 +70,10 @@ export const toolModePatterns: readonly { readonly pattern: RegExp; readonly mod
     Object.freeze({ pattern: /^shell[_-]/i, mode: 'local' }),
     Object.freeze({ pattern: /^exec[_-]/i, mode: 'local' }),
   ]);
+
+/** What a mistake with a tool of this name could cost. Undefined for most names. */
+export const riskOfTool = (name: string, mode: ToolMode = classifyTool(name).mode): ToolRisk | undefined =>
+  mode === 'read' ? undefined : riskOfWords(splitNameWords(withoutServer(name)));
 
 /** Narrows a string to a mode. */
 export const isToolMode = (value: unknown): value is ToolMode =>

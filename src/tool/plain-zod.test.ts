@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { isPlainZod } from './plain-zod.ts';
+import { isPlainZod } from './schema.ts';
 
 const plain: readonly [string, unknown][] = [
   ['an object of scalars', z.object({ city: z.string(), days: z.number().int().min(1), on: z.boolean() })],

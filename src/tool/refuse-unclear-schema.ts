@@ -3,9 +3,8 @@
  * formats, keywords that Ajv judges wrongly, and endless references. Each is rejected when the tool is defined.
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { isJsonObject } from '../base/json.ts';
+import { isJsonObject, ownValue } from '../base/json.ts';
 import { isSlipOf, nearestNames, quote } from '../base/nearest.ts';
-import { ownValue } from './own-value.ts';
 
 const schemaFields = [
   'items additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames',
@@ -60,16 +59,35 @@ export class UnclearKeyword extends Error {
   }
 }
 
-/** Throws an error whose message names the problem. `formats` are the supported ones. */
-export function refuseUnclearSchema(schema: JsonObject | boolean, formats: ReadonlySet<string>): void {
-  for (const problem of findUnclearKeywords(schema, formats)) throw problem;
-  refuseEndless(schema, [...walkSchema(schema, '#')]);
+/**
+ * Throws an error whose message names the problem. `formats` are the supported ones. `isEvaluated`: does the evaluator
+ * check what Ajv misjudges?
+ */
+export function refuseUnclearSchema(
+  schema: JsonObject | boolean,
+  formats: ReadonlySet<string>,
+  isEvaluated: boolean,
+): void {
+  for (const problem of findUnclearKeywords(schema, formats, isEvaluated)) throw problem;
+  const nodes = [...walkSchema(schema, '#')];
+  const byPath = new Map(nodes.map(({ node, at }) => [at, node]));
+  refuseEndless(nodes, (node) => {
+    const reference = ownValue(node, '$ref');
+    const target =
+      typeof reference !== 'string'
+        ? undefined
+        : reference === '#'
+          ? schema
+          : byPath.get(decodePointer(reference));
+    return target === undefined ? [] : [target];
+  });
 }
 
 /** Every keyword with a problem. The caller may remove one before it asks for the next. */
 export function* findUnclearKeywords(
   schema: JsonObject | boolean,
   formats: ReadonlySet<string>,
+  isEvaluated: boolean,
 ): Generator<UnclearKeyword> {
   const nodes = [...walkSchema(schema, '#')];
   for (const { node, at } of nodes) {
@@ -80,7 +98,7 @@ export function* findUnclearKeywords(
     const format = ownValue(node, 'format');
     if (typeof format === 'string' && !formats.has(format))
       yield new UnclearKeyword(unknownFormat(format, at, formats), node, 'format');
-    const misjudged = findMisjudged(node, at);
+    const misjudged = isEvaluated ? undefined : findMisjudged(node, at);
     if (misjudged !== undefined) yield misjudged;
   }
 }
@@ -93,14 +111,20 @@ type Placed = { readonly node: JsonObject; readonly at: string };
 export function* walkSchema(schema: JsonValue, at: string): Generator<Placed> {
   if (!isJsonObject(schema)) return;
   yield { node: schema, at };
+  for (const { schema: inner, step } of childSchemas(schema)) yield* walkSchema(inner, `${at}/${step}`);
+}
+
+/** The schemas directly inside a schema. */
+export function* childSchemas(
+  schema: JsonObject,
+): Generator<{ readonly schema: JsonValue; readonly step: string }> {
   for (const [key, value] of Object.entries(schema)) {
-    const path = `${at}/${key}`;
     if (listFields.includes(key) && Array.isArray(value))
       for (const [index, inner] of (value as readonly JsonValue[]).entries())
-        yield* walkSchema(inner, `${path}/${index}`);
+        yield { schema: inner, step: `${key}/${index}` };
     else if (mapFields.includes(key) && isJsonObject(value))
-      for (const [name, inner] of Object.entries(value)) yield* walkSchema(inner, `${path}/${name}`);
-    else if (schemaFields.includes(key)) yield* walkSchema(value, path);
+      for (const [name, inner] of Object.entries(value)) yield { schema: inner, step: `${key}/${name}` };
+    else if (schemaFields.includes(key)) yield { schema: value, step: key };
   }
 }
 
@@ -135,6 +159,17 @@ function unknownFormat(format: string, at: string, formats: ReadonlySet<string>)
 /** Next to these, Ajv does not know which items or properties were evaluated. */
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
 
+/** Does Ajv judge values by this schema wrongly, or fail to compile it? */
+export const isMisjudged = (schema: JsonObject): boolean =>
+  [...walkSchema(schema, '#')].some(({ node, at }) => {
+    const reference = ownValue(node, '$ref');
+    return (
+      findMisjudged(node, at) !== undefined ||
+      (Object.hasOwn(node, '$id') && node !== schema) ||
+      (typeof reference === 'string' && !reference.startsWith('#'))
+    );
+  });
+
 function findMisjudged(node: JsonObject, at: string): UnclearKeyword | undefined {
   const refuse = (key: string, message: string): UnclearKeyword => new UnclearKeyword(message, node, key);
   if (Object.hasOwn(node, '$dynamicRef'))
@@ -164,27 +199,27 @@ function findMisjudged(node: JsonObject, at: string): UnclearKeyword | undefined
 }
 
 /** A reference that leads back to itself at the same value never ends. */
-function refuseEndless(root: JsonObject | boolean, nodes: readonly Placed[]): void {
-  const byPath = new Map(nodes.map(({ node, at }) => [at, node]));
+export function refuseEndless(
+  nodes: readonly Placed[],
+  targetsOf: (node: JsonObject) => readonly JsonValue[],
+): void {
   const done = new Set<JsonObject>();
-  const visit = (node: JsonValue | undefined, trail: readonly JsonObject[], at: string): void => {
+  const trail = new Set<JsonObject>();
+  const visit = (node: JsonValue | undefined, at: string): void => {
     if (!isJsonObject(node) || done.has(node)) return;
-    if (trail.includes(node))
+    if (trail.has(node))
       throw new Error(`It refers to itself endlessly at ${at}: no value could ever be checked against it.`);
-    const next = [...trail, node];
-    const reference = ownValue(node, '$ref');
-    if (typeof reference === 'string')
-      visit(reference === '#' ? (root as JsonValue) : byPath.get(decodePointer(reference)), next, at);
+    trail.add(node);
+    for (const target of targetsOf(node)) visit(target, at);
     for (const key of ['allOf', 'anyOf', 'oneOf']) {
       const list = ownValue(node, key);
-      if (Array.isArray(list))
-        for (const inner of list as readonly JsonValue[]) visit(inner, next, `${at}/${key}`);
+      if (Array.isArray(list)) for (const inner of list as readonly JsonValue[]) visit(inner, `${at}/${key}`);
     }
-    for (const key of ['not', 'if', 'then', 'else'])
-      visit(ownValue(node, key) as JsonValue, next, `${at}/${key}`);
+    for (const key of ['not', 'if', 'then', 'else']) visit(ownValue(node, key) as JsonValue, `${at}/${key}`);
+    trail.delete(node);
     done.add(node);
   };
-  for (const { node, at } of nodes) visit(node, [], at);
+  for (const { node, at } of nodes) visit(node, at);
 }
 
 const decodePointer = (reference: string): string => {

@@ -7,7 +7,7 @@ import { isCommandName, readShellName, whyRunsCommands } from './runs-commands.t
 const names = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 describe('the name of a tool', () => {
-  test('with a shell word, or with nothing but words for running, counts as a shell', () => {
+  test('the name of a tool with a shell word, or with nothing but words for running, counts as a shell', () => {
     const shells = names(`
       bash Bash shell PowerShell zsh cmd subprocess terminal console command commands execute run Run RUN run2 code cli git
       kubectl python python3 repl run_it run_command run-on-host run_in_background runInTerminal open_console execute_local
@@ -37,7 +37,7 @@ describe('the name of a tool', () => {
     expect(unclear.filter((name) => readShellName(name) !== 'unclear')).toEqual([]);
   });
 
-  test('of an ordinary tool says nothing, in any language', () => {
+  test('the name of a tool of an ordinary tool says nothing, in any language', () => {
     const ordinary = names(`
       run_report run_payroll run_query run_tests run_workflow run_campaign list_commands list_terminals get_terminal_info
       get_console_url generate_code generate_video_script process_payment execute_payment execute_order execute_trade

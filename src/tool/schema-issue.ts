@@ -1,6 +1,6 @@
 import type { JsonPath } from '../base/json.ts';
 import { cutText } from '../base/cut-text.ts';
-import { ownValue } from './own-value.ts';
+import { ownValue } from '../base/json.ts';
 
 /** One problem with a value, and its path. */
 export type SchemaIssue = { readonly path: JsonPath; readonly message: string };

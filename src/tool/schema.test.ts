@@ -145,7 +145,7 @@ describe('the digest of a schema', () => {
     );
   });
 
-  test('without a JSON Schema is made of the validator, the tool and the field', () => {
+  test('the digest of a schema without a JSON Schema is made of the validator, the tool and the field', () => {
     const digest = (place: Parameters<typeof compileSchema>[1]): string =>
       compileSchema(v.object({}), place).digest;
     expect(new Set([digest(input), digest(output), digest({ ...input, tool: 'lookup' })]).size).toBe(3);
@@ -157,14 +157,14 @@ describe('an input schema', () => {
   test.each<[string, unknown]>([
     ['true', true],
     ['an empty schema', {}],
-  ])('that is %s accepts any object', (_, schema) => {
+  ])('an input schema that is %s accepts any object', (_, schema) => {
     const compiled = compileSchema(schema, input);
     expect(compiled.jsonSchema).toEqual({ type: 'object', properties: {} });
     expect(compiled.check({ a: 1 })).toEqual({ ok: true, value: { a: 1 } });
     expect(compiled.check([])).toMatchObject({ ok: false });
   });
 
-  test('that is false accepts nothing', () => {
+  test('an input schema that is false accepts nothing', () => {
     expect(compileSchema(false, input).check({})).toMatchObject({ ok: false });
   });
 
@@ -223,7 +223,7 @@ describe('an input schema', () => {
       JSON.parse('{"type":"object","properties":{"__proto__":{"type":"number"}}}'),
       /"__proto__"/,
     ],
-  ])('that is %s is rejected at definition', (_, schema, message) => {
+  ])('an input schema that is %s is rejected at definition', (_, schema, message) => {
     const said = refusal(() => compileSchema(schema, input));
     expect(said).toMatch(/^The input schema of the tool "refund" /);
     expect(said).toMatch(message);
@@ -236,7 +236,7 @@ describe('an output schema', () => {
     expect(compileSchema(z.array(z.number()), output).check([1])).toEqual({ ok: true, value: [1] });
   });
 
-  test('in JSON Schema judges the JSON form of the value', () => {
+  test('an output schema in JSON Schema judges the JSON form of the value', () => {
     const compiled = compileSchema({ type: 'object', properties: { at: { type: 'string' } } }, output);
     expect(compiled.check({ at: new Date(0), gone: undefined })).toEqual({
       ok: true,
@@ -245,7 +245,7 @@ describe('an output schema', () => {
     expect(compiled.check({ list: new Map() })).toMatchObject({ ok: false, issues: [{ path: ['list'] }] });
   });
 
-  test('in a validator judges the value itself', () => {
+  test('an output schema in a validator judges the value itself', () => {
     const compiled = compileSchema(z.object({ at: z.date() }), output);
     expect(compiled.check({ at: new Date(0) })).toEqual({ ok: true, value: { at: new Date(0) } });
   });
@@ -255,7 +255,7 @@ describe('a misbehaving validator', () => {
   const made = (validate: unknown): CompiledSchema =>
     compileSchema({ '~standard': { version: 1, vendor: 'odd', validate } }, input);
 
-  test('that throws gives an issue', async () => {
+  test('a misbehaving validator that throws gives an issue', async () => {
     const thrower = made(() => {
       throw new Error('no database');
     });
@@ -270,7 +270,7 @@ describe('a misbehaving validator', () => {
   });
 
   test.each([[undefined], [null], [1], ['ok'], [{}], [{ issues: 'no' }], [{ issues: 5 }]])(
-    'that answers %j gives an issue',
+    'a misbehaving validator that answers %j gives an issue',
     (answer) => {
       expect(made(() => answer).check({})).toMatchObject({
         ok: false,
@@ -279,11 +279,11 @@ describe('a misbehaving validator', () => {
     },
   );
 
-  test('that rejects without a reason gives an issue', () => {
+  test('a misbehaving validator that rejects without a reason gives an issue', () => {
     expect(made(() => ({ issues: [] })).check({})).toMatchObject({ ok: false, issues: [{ path: [] }] });
   });
 
-  test('that reports odd issues is read as far as possible', () => {
+  test('a misbehaving validator that reports odd issues is read as far as possible', () => {
     const issues = [
       null,
       7,
@@ -303,7 +303,7 @@ describe('a misbehaving validator', () => {
     });
   });
 
-  test('with a getter that throws gives an issue', () => {
+  test('a misbehaving validator with a getter that throws gives an issue', () => {
     const trap = {
       get issues(): never {
         throw new Error('trap');
@@ -315,12 +315,12 @@ describe('a misbehaving validator', () => {
     });
   });
 
-  test('without a name is unknown', () => {
+  test('a misbehaving validator without a name is unknown', () => {
     const compiled = compileSchema({ '~standard': { version: 1, validate: () => ({ value: 1 }) } }, input);
     expect(compiled).toMatchObject({ vendor: 'unknown', digest: expect.stringMatching(/^sha256:/) });
   });
 
-  test('that cannot give its JSON Schema has none', () => {
+  test('a misbehaving validator that cannot give its JSON Schema has none', () => {
     const standard = { version: 1, vendor: 'odd', validate: () => ({ value: 1 }) };
     for (const answer of [() => 5, () => null, () => ({ f: () => 0 }), 'x', undefined]) {
       const jsonSchema = { input: answer, output: answer };

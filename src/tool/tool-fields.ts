@@ -1,8 +1,9 @@
 import { QuittanceError } from '../base/error.ts';
 import { describeValue } from './describe-value.ts';
 import { isToolMode, toolModeTreatments } from './mode.ts';
+import { toolRisks } from './name-words.ts';
 import { describeUnknownName, quote } from '../base/nearest.ts';
-import { ownValue } from './own-value.ts';
+import { ownValue } from '../base/json.ts';
 import type { UntypedSpec } from './tool-spec.ts';
 
 /** A field of a tool's definition. */
@@ -47,6 +48,7 @@ export const toolFields: Readonly<Record<ToolField, FieldRule>> = {
   input: schema,
   output: schema,
   mode: { expected: `one of ${Object.keys(toolModeTreatments).join(', ')}`, fits: isToolMode },
+  risk: oneOf(...toolRisks, 'none'),
   idempotent: flag,
   handoff: flag,
   timeoutMs: duration,

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../base/json.ts';
 import type { Jsonified } from './jsonified.ts';
 import type { ToolMode } from './mode.ts';
+import type { ToolRisk } from './name-words.ts';
 import type { MakePreview } from './make-preview.ts';
 import type { CancelledOperation } from './preview.ts';
 import type { InferOutput, InputSchema } from './schema.ts';
@@ -29,6 +30,8 @@ export type ToolTraits<Args> = {
   readonly displayName?: string | undefined;
   /** How far its effects reach. Default: inferred from the name. */
   readonly mode?: ToolMode | undefined;
+  /** What a mistake could cost. Default: inferred from the name; `none` if the name misleads. */
+  readonly risk?: ToolRisk | 'none' | undefined;
   /** Running it twice with the same arguments and key has the same effect as running it once. */
   readonly idempotent?: boolean | undefined;
   readonly timeoutMs?: number | undefined;

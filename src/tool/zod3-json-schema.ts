@@ -5,7 +5,6 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject, toJson } from '../base/json.ts';
 import { type Zod3Def, readDef, listOf } from './zod3-def.ts';
-import { writeZod3Checks, stringCheck, numberCheck, arrayLimits } from './zod3-checks.ts';
 
 /** Deeper schemas are left open. Only a recursive schema that creates new parts forever gets there. */
 const deepest = 64;
@@ -191,4 +190,50 @@ function jsonOf(value: unknown): JsonValue | undefined {
   if (value === undefined || typeof value === 'bigint') return undefined;
   const json = toJson(value);
   return json.ok ? json.value : undefined;
+}
+
+/** The checks of zod 3 strings, numbers and arrays as JSON Schema. */
+
+type Check = JsonObject & { readonly kind: string };
+
+function writeZod3Checks(def: Zod3Def, write: (check: Check) => JsonObject): JsonObject {
+  const written: JsonObject = {};
+  for (const check of listOf(def['checks']))
+    if (isJsonObject(check) && typeof check['kind'] === 'string')
+      Object.assign(written, write(check as Check));
+  return written;
+}
+
+function stringCheck({ kind, value, regex }: Check): JsonObject {
+  const size = typeof value === 'number' ? value : 0;
+  if (kind === 'min') return { minLength: size };
+  if (kind === 'max') return { maxLength: size };
+  if (kind === 'length') return { minLength: size, maxLength: size };
+  if (kind === 'email' || kind === 'uuid' || kind === 'date') return { format: kind };
+  if (kind === 'url') return { format: 'uri' };
+  if (kind === 'datetime') return { format: 'date-time' };
+  // JSON Schema has no flags.
+  const pattern: unknown = regex;
+  return kind === 'regex' && pattern instanceof RegExp && pattern.flags === ''
+    ? { pattern: pattern.source }
+    : {};
+}
+
+function numberCheck({ kind, value, inclusive }: Check): JsonObject {
+  if (kind === 'int') return { type: 'integer' };
+  if (typeof value !== 'number' || !Number.isFinite(value)) return {};
+  if (kind === 'min') return inclusive === false ? { exclusiveMinimum: value } : { minimum: value };
+  if (kind === 'max') return inclusive === false ? { exclusiveMaximum: value } : { maximum: value };
+  return kind === 'multipleOf' ? { multipleOf: value } : {};
+}
+
+function arrayLimits(def: Zod3Def): JsonObject {
+  const limit = (key: string): number | undefined => {
+    const found = def[key];
+    return isJsonObject(found) && typeof found['value'] === 'number' ? found['value'] : undefined;
+  };
+  const exact = limit('exactLength');
+  const least = limit('minLength') ?? exact;
+  const most = limit('maxLength') ?? exact;
+  return { ...(least !== undefined && { minItems: least }), ...(most !== undefined && { maxItems: most }) };
 }

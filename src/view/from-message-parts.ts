@@ -53,6 +53,7 @@ function viewPart(part: JsonObject, calls: ToolCalls): ToolCallView | undefined 
     wasCoerced: false,
     wasEdited: false,
     preview: undefined,
+    comparison: undefined,
     attempts: [],
     nextAttemptAt: undefined,
     decidedBy: undefined,

@@ -62,6 +62,8 @@ const artifact = record({
 });
 const previewField = record({ name: text });
 
+const comparison = record({ callId: text, at: number, fields: list(previewField), more: number });
+
 const previews: Readonly<Record<string, Check>> = {
   text: record({ text }),
   diff: record({ path: text, diff: text }),
@@ -108,6 +110,7 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     displayName: text,
     mode: isToolMode,
     modeOrigin: oneOf('declared', 'inferred', 'default'),
+    risk: maybe(text),
     requestedInput: json,
     hidden: list(text),
     principal: maybe(object),
@@ -124,6 +127,7 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     artifacts: maybe(list(artifact)),
     changes: list(record({ path: text, rule: text })),
     grantId: maybe(text),
+    comparison: maybe(comparison),
   }),
   'tool.previewed': record({
     operationId: text,
@@ -142,7 +146,7 @@ const shapes: { readonly [Type in CallEvent['type']]: Check } = {
     expiresAt: maybe(number),
     timeoutEffect: oneOf('block', 'allow'),
     risk: list(text),
-    comparison: maybe(record({ callId: text, at: number, fields: list(previewField), more: number })),
+    comparison: maybe(comparison),
   }),
   'tool.started': record({ attempt: number, deadlineMs: number, mayRerun: flag, handoff: flag }),
   'tool.responded': record({

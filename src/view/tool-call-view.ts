@@ -8,6 +8,7 @@ import type { MissingSeat } from '../call/quorum.ts';
 import type { FallenVote, Vote } from '../call/vote.ts';
 import type { ToolOutcome, UndoHandle } from '../call/outcome.ts';
 import type { ToolMode, ToolModeOrigin } from '../tool/mode.ts';
+import type { ToolRisk } from '../tool/name-words.ts';
 import type { Principal } from '../tool/tool-context.ts';
 import type { OutcomeWord } from './outcome-words.ts';
 
@@ -27,6 +28,8 @@ export type ToolCallView = {
   readonly mode: ToolMode;
   /** Origin of the mode: `default` means that neither the tool nor its name determined it. */
   readonly modeOrigin: ToolModeOrigin;
+  /** The risk of the tool, as recorded. Absent: none known. */
+  readonly risk?: ToolRisk | undefined;
   readonly principal: Principal | undefined;
   /** As the model requested it; undefined if the request was not seen. */
   readonly requestedInput: JsonValue | undefined;
@@ -45,6 +48,8 @@ export type ToolCallView = {
   readonly wasEdited: boolean;
   /** Preview of the tool's effect. While a question is open, the revision that the question is about. */
   readonly preview: ShownPreview | undefined;
+  /** Comparison with the last call on the same resource. Only for a safe write that ran without a question and a preview. */
+  readonly comparison: ArgumentComparison | 'none' | undefined;
   readonly confirmation: ShownConfirmation | undefined;
   readonly attempts: readonly ShownAttempt[];
   /** Time of the next attempt, if a behavior asked for a retry. */

@@ -40,6 +40,13 @@ test.each([...states.values()].map((events) => [events[0]?.sessionId, events] as
   },
 );
 
+test('the risk of a tool is shown as recorded, next to its mode', () => {
+  const [requested, ...others] = states.get('succeeded') ?? [];
+  const withRisk = { ...requested, mode: 'external', risk: 'money' };
+  expect(viewOf([withRisk, ...others])).toMatchObject({ mode: 'external', risk: 'money' });
+  expect(readCallEvent({ ...withRisk, risk: { not: 'a text' } })).toBeUndefined();
+});
+
 test('any subset of the events of a call can be shown', () => {
   for (const events of states.values())
     fc.assert(
@@ -160,7 +167,7 @@ describe('a question', () => {
     });
   });
 
-  test('that was approved leaves the call requested until its intent is stored', async () => {
+  test('a question that was approved leaves the call requested until its intent is stored', async () => {
     const { runtime, begin, until, eventsOf } = stageCalls();
     const told = begin('c', 'drop_table', { table: 'carts' });
     await until('c', 'tool.held');

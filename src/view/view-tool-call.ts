@@ -1,12 +1,10 @@
 import type { Call } from '../call/call.ts';
-import { acceptedInputOf } from '../call/call.ts';
+import { acceptedInputOf, isUnresolved } from '../call/call.ts';
 import type { CallEvent, ConfirmationDecision, ToolPreviewed, ToolRequested } from '../call/event.ts';
 import { foldCall } from '../call/evolve.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { missingOf } from '../call/quorum.ts';
-import { isUnresolved } from '../ledger/summarize-call.ts';
 import { classifyTool } from '../tool/mode.ts';
-import { orderEvents } from './order-events.ts';
 import type {
   DisplayStatus,
   ShownAttempt,
@@ -33,6 +31,7 @@ export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolC
     status: statusOf(call),
     mode: call.mode,
     modeOrigin: call.modeOrigin,
+    ...(call.risk !== undefined && { risk: call.risk }),
     principal: call.principal,
     requestedInput: request?.requestedInput,
     input: call.effectiveInput ?? request?.requestedInput,
@@ -44,6 +43,7 @@ export function viewToolCall(known: readonly [CallEvent, ...CallEvent[]]): ToolC
     wasCoerced: call.wasCoerced,
     wasEdited: call.wasEdited,
     preview: previewOf(call, events),
+    comparison: comparisonOf(call),
     confirmation: confirmationOf(call, events, request !== undefined),
     attempts: attemptsOf(events),
     nextAttemptAt: call.settled === undefined ? call.retry?.notBefore : undefined,
@@ -117,6 +117,12 @@ function statusOf({ undone, settled, status }: Call): DisplayStatus {
 export const statusOfOutcome = (outcome: ToolOutcome): DisplayStatus => outcomeWord(outcome);
 
 /** While a question is open, the revision it asks about; otherwise the latest revision for the current arguments. */
+/** A safe write shows what it changes, even if no person was asked. */
+export function comparisonOf(call: Call): ToolCallView['comparison'] {
+  if (call.preview !== undefined || call.confirmation !== undefined) return undefined;
+  return call.comparison ?? (call.mode === 'safe_write' && call.attempt > 0 ? 'none' : undefined);
+}
+
 function previewOf(call: Call, events: readonly CallEvent[]): ShownPreview | undefined {
   const { confirmation, inputDigest } = call;
   const shown = confirmation?.status === 'pending' ? previewAskedAbout(call, events) : call.preview;
@@ -186,3 +192,55 @@ function undoOf({ settled, undone, copiedFrom }: Call): ToolCallView['undo'] {
   if (outcome === undefined || undone !== undefined || copiedFrom !== undefined) return undefined;
   return 'undo' in outcome ? outcome.undo : undefined;
 }
+
+/**
+ * Returns the events of one call in order, without duplicates. A page that reconnects may receive events twice or out
+ * of order. An event names its predecessor; if that one is present, it decides the order. Otherwise the ledger's clock
+ * decides, and within a millisecond the usual order of event types.
+ */
+function orderEvents(events: readonly CallEvent[]): readonly CallEvent[] {
+  const byId = new Map<string, CallEvent>();
+  for (const event of events) if (!byId.has(event.id)) byId.set(event.id, event);
+  const sorted = [...byId.values()].toSorted(
+    (one, other) =>
+      Number(other.type === 'tool.requested') - Number(one.type === 'tool.requested') ||
+      one.at - other.at ||
+      usualCourse.indexOf(one.type) - usualCourse.indexOf(other.type),
+  );
+  // A set keeps insertion order, so it serves as both result and visited marks.
+  const ordered = new Set<CallEvent>();
+  for (const event of sorted) {
+    const chain = new Set<CallEvent>();
+    for (
+      let next: CallEvent | undefined = event;
+      next !== undefined && !ordered.has(next) && !chain.has(next);
+      next = next.cause === undefined ? undefined : byId.get(next.cause)
+    )
+      chain.add(next);
+    for (const each of [...chain].toReversed()) ordered.add(each);
+  }
+  return [...ordered];
+}
+
+const usualCourse: readonly CallEvent['type'][] = [
+  'tool.requested',
+  'tool.decided',
+  'tool.previewed',
+  'tool.held',
+  'confirmation.voted',
+  'confirmation.reminded',
+  'confirmation.decided',
+  'confirmation.expired',
+  'confirmation.withdrawn',
+  'tool.taken_over',
+  'tool.started',
+  'tool.reported',
+  'runtime.budget_exhausted',
+  'tool.responded',
+  'retry.requested',
+  'persistence.failed',
+  'tool.late',
+  'tool.recalled',
+  'tool.resolved',
+  'tool.undone',
+];

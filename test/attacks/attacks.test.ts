@@ -73,12 +73,15 @@ describe('out of reach, with the reason', () => {
 });
 
 describe('ordinary calls', () => {
-  test.each(templates)('of a %s are refused in at most 3 %% of 200 and more', async (template) => {
-    const result = await runOrdinary(template, full, 'rules');
-    ordinary.push(result);
-    expect(result.calls).toBeGreaterThanOrEqual(200);
-    expect(result.refused.length / result.calls).toBeLessThanOrEqual(mostRefused);
-  });
+  test.each(templates)(
+    'ordinary calls of a %s are refused in at most 3 %% of 200 and more',
+    async (template) => {
+      const result = await runOrdinary(template, full, 'rules');
+      ordinary.push(result);
+      expect(result.calls).toBeGreaterThanOrEqual(200);
+      expect(result.refused.length / result.calls).toBeLessThanOrEqual(mostRefused);
+    },
+  );
 });
 
 // Runs last: it needs the results of the classes above.

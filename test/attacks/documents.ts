@@ -1,5 +1,5 @@
 /** The documents that the attempts are made against. */
-const head = (name: string): string => `apiVersion: edictum/v1
+const head = (name: string): string => `apiVersion: quittance/v1
 kind: Ruleset
 metadata: {name: ${name}}
 defaults: {mode: enforce}

@@ -9,7 +9,7 @@ const listed =
   'bash sh zsh powershell pwsh PowerShell cmd cmd.exe awk gawk sed java gcc scp ssh apt-get rpm pip export alias trap ' +
   'hash setarch prlimit sshpass rustup curl wget ping nc telnet dig rsync psql mysql';
 
-const document = `apiVersion: edictum/v1
+const document = `apiVersion: quittance/v1
 kind: Ruleset
 metadata: {name: misread}
 defaults: {mode: enforce}
@@ -24,7 +24,7 @@ rules:
     message: Only listed programs and hosts.
 `;
 
-const conditions = `apiVersion: edictum/v1
+const conditions = `apiVersion: quittance/v1
 kind: Ruleset
 metadata: {name: conditions}
 defaults: {mode: enforce}

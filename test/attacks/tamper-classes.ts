@@ -3,8 +3,8 @@
  * recomputed.
  */
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { attackClass, type AttackClass, type Door, type Family, type Verdict } from './attack-class.ts';
+import { openBare } from '../bare-database.ts';
 
 type Attempt = { readonly name: string; readonly sql: string };
 
@@ -29,7 +29,7 @@ async function makeAttempt(
   for (const [index, [id, name]] of calls.entries()) {
     const isLast = index === calls.length - 1;
     if (isLast) {
-      const database = new BetterSqlite3(path);
+      const database = openBare(path);
       database.exec(sql);
       database.close();
       ran.length = 0;
@@ -65,7 +65,7 @@ const claims: readonly Attempt[] = [
 const recorded: readonly Attempt[] = [
   { name: 'delete the entries of the call', sql: `DELETE FROM entries WHERE position = 1` },
   { name: 'give its entries to another call', sql: `UPDATE entries SET call = 'x' WHERE call = '1'` },
-  { name: 'skip the newest entries', sql: 'UPDATE ledger SET indexed = (SELECT max(position) FROM entries)' },
+  { name: 'forget the newest entry', sql: 'UPDATE sessions SET sequence = sequence - 1' },
   { name: 'delete the session', sql: 'DELETE FROM sessions' },
   { name: 'rename the session', sql: `UPDATE sessions SET name = 'x'` },
   {

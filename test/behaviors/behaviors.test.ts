@@ -8,6 +8,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
+import { listCursors, readCursor, releaseCursor } from '../../src/ledger/reads.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 const fail = defineTool({
@@ -31,7 +32,7 @@ describe('a behavior', () => {
     const behavior = runtime.events.on(
       { name: 'listen', on: ['tool.requested', 'tool.responded'] },
       async (event) => {
-        const stored = await ledger.journal.readCall(event.sessionId, event.callId);
+        const stored = await ledger.readCall(event.sessionId, event.callId);
         expect(stored?.events.map(({ id }) => id)).toContain(event.id);
         heard.push(`${event.type} ${event.callId}`);
       },
@@ -82,7 +83,7 @@ describe('a behavior', () => {
     expect(heard).toEqual(expected);
   });
 
-  it('that fails leaves an event, and affects nothing else', async () => {
+  it('a behavior that fails leaves an event, and affects nothing else', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     const listen = runtime.events.on({ name: 'listen', on: 'tool.responded' }, () => {
       throw new TypeError('cannot read password=hunter2hunter2');
@@ -109,7 +110,7 @@ describe('a behavior', () => {
     expect(others).toEqual(['a']);
   });
 
-  it('that lets the ToolError of a called tool escape fails with its reason and extras', async () => {
+  it('a behavior that lets the ToolError of a called tool escape fails with its reason and extras', async () => {
     const { runtime, turn } = setStage({ tools: [get, fail] });
     const behavior = runtime.events.on(
       { name: 'fetcher', on: 'tool.responded', where: { callId: 'a' } },
@@ -127,7 +128,7 @@ describe('a behavior', () => {
     ]);
   });
 
-  it('that never returns is abandoned, and the next event is delivered', async () => {
+  it('a behavior that never returns is abandoned, and the next event is delivered', async () => {
     const { runtime, turn, clock } = setStage({ tools: [get] });
     const heard: string[] = [];
     let signal: AbortSignal | undefined;
@@ -173,7 +174,7 @@ describe('a behavior', () => {
     expect(heard).toEqual(['a', 'b']);
   });
 
-  it('that is new gets new events, or on request all stored ones', async () => {
+  it('a behavior that is new gets new events, or on request all stored ones', async () => {
     const { runtime, turn } = setStage({ tools: [get] });
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     const heard: string[] = [];
@@ -451,7 +452,7 @@ describe('an ephemeral behavior', () => {
     await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
     await Promise.all(behaviors.map((behavior) => behavior.caughtUp()));
     expect(heard.sort()).toEqual(['0 a', '1 a']);
-    expect(await ledger.cursors.list()).toEqual([]);
+    expect(await listCursors(ledger)).toEqual([]);
     await Promise.all([one.close(), two.close()]);
   });
 });
@@ -533,14 +534,12 @@ it('an emitted event exists once, even if the process dies right after storing i
   const first = mortal.open();
   const died = deferred();
   const ledger = alterLedger(first.ledger, {
-    journal: {
-      append: (entry) => {
-        const answer = first.ledger.journal.append(entry);
-        if (!entry.events.some(({ type }) => (type as string) === 'order.flagged')) return answer;
-        first.kill();
-        died.resolve();
-        return new Promise(() => undefined);
-      },
+    append: (entry) => {
+      const answer = first.ledger.append(entry);
+      if (!entry.events.some(({ type }) => (type as string) === 'order.flagged')) return answer;
+      first.kill();
+      died.resolve();
+      return new Promise(() => undefined);
     },
   });
   const flag = (runtime: Runtime): ReturnType<Runtime['events']['on']> =>
@@ -551,8 +550,8 @@ it('an emitted event exists once, even if the process dies right after storing i
   flag(one);
   await one.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
   await died.promise;
-  const cursor = await inner.cursors.read('flag');
-  await inner.cursors.release('flag', cursor?.holder ?? ''); // as when its owner is found dead
+  const cursor = await readCursor(inner, 'flag');
+  await releaseCursor(inner, 'flag', cursor?.holder ?? ''); // as when its owner is found dead
   const two = createRuntime({ tools: [get], ledger: inner, clock });
   const again = flag(two);
   await two.turn({ sessionId: 's' }).call(envelope('b', 'get_it', { n: 2 }));

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import type { Runtime } from 'quittance';
 import type { EmittedEvent } from 'quittance/events';
 import type { RuntimeTrouble } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
+import { readCursor, dropCursor, lastPosition } from '../../src/ledger/reads.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 
@@ -25,15 +26,15 @@ afterEach(() => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   folder = undefined;
 });
-const onDisk = (): Promise<Ledger> => {
+const onDisk = (): Promise<OpenLedger> => {
   folder ??= mkdtempSync(join(tmpdir(), 'quittance-delivery-'));
   return openLedger(join(folder, 'ledger.db'));
 };
 
 describe('a new behavior', () => {
-  const takeSlowly = (inner: Ledger, taking: Promise<void>): Ledger =>
+  const takeSlowly = (inner: OpenLedger, taking: Promise<void>): OpenLedger =>
     alterLedger(inner, {
-      cursors: { take: (take) => taking.then(() => inner.cursors.take(take)) },
+      setCursor: (change) => taking.then(() => inner.setCursor(change)),
     });
 
   it('gets what follows its registration, even if its process is killed before it has read anything', async () => {
@@ -46,7 +47,7 @@ describe('a new behavior', () => {
     void killed.turn({ sessionId: 's' }).call(envelope('a', 'get_it'));
     await quiet();
     // The successor begins with the next event, so nothing may be stored yet.
-    expect(await inner.entries.lastPosition()).toBe(0);
+    expect(await lastPosition(inner)).toBe(0);
   });
 
   it('delays calls until its position is stored, and no longer', async () => {
@@ -93,10 +94,10 @@ it('a ledger failure during the registration of a behavior only delays its start
   const inner = createMemoryLedger({ clock });
   let trouble = 1;
   const ledger = alterLedger(inner, {
-    entries: {
-      lastPosition: () => {
+    rows: {
+      end: (query) => {
         if (trouble-- > 0) throw new Error('disk is on fire');
-        return inner.entries.lastPosition();
+        return inner.query('end', query);
       },
     },
   });
@@ -120,12 +121,10 @@ describe('an entry that cannot be read', () => {
     const inner = createMemoryLedger({ clock });
     let damaged: number | undefined;
     const ledger = alterLedger(inner, {
-      entries: {
-        read: async (query) =>
-          (await inner.entries.read(query)).map((entry) =>
-            entry.position === damaged ? { ...entry, text: entry.text.slice(1) } : entry,
-          ),
-      },
+      readEntries: async (query) =>
+        (await inner.readEntries(query)).map((entry) =>
+          entry.position === damaged ? { ...entry, text: entry.text.slice(1) } : entry,
+        ),
     });
     const troubles: RuntimeTrouble[] = [];
     const { runtime, turn } = setStage({
@@ -144,7 +143,7 @@ describe('an entry that cannot be read', () => {
     );
     await turn.call(envelope('a', 'get_it', { n: 1 }));
     await listen.caughtUp();
-    const last = await inner.entries.lastPosition();
+    const last = await lastPosition(inner);
     damaged = last + 1;
     await turn.call(envelope('b', 'get_it', { n: 2 }));
     await turn.call(envelope('c', 'get_it', { n: 3 }));
@@ -159,7 +158,7 @@ describe('an entry that cannot be read', () => {
     ]);
     expect(troubles[0]?.message).toContain('quittance verify');
     expect(heard).toEqual(['a']);
-    expect(await inner.cursors.read('listen')).toMatchObject({ position: last });
+    expect(await readCursor(inner, 'listen')).toMatchObject({ position: last });
     damaged = undefined;
     clock.advance(60_000);
     await quiet();
@@ -222,7 +221,7 @@ it('a behavior whose cursor is deleted while it runs continues from its position
   });
   for (let n = 0; n < 3; n++) await turn.call(envelope(`c${n}`, 'get_it', { n }));
   await listen.caughtUp();
-  await ledger.cursors.drop('listen');
+  await dropCursor(ledger, 'listen');
   await turn.call(envelope('c3', 'get_it', { n: 3 }));
   for (let n = 0; n < 20; n++) await quiet();
   await listen.caughtUp();
@@ -275,7 +274,7 @@ describe('a behavior with a redelivery request', () => {
     );
     await audit.caughtUp();
     await again.caughtUp();
-    await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+    await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
     for (let n = 0; n < 4; n++) {
       await audit.caughtUp();
       await again.caughtUp();
@@ -343,7 +342,7 @@ it('a session that is dropped while a behavior handles its event does not stop t
   });
   await turn.call(envelope('a', 'get_it'));
   await entered.promise;
-  await ledger.retention.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
+  await ledger.dropSession({ sessionId: 's', by: 'ada', reason: 'asked to' } as never);
   go.resolve();
   await runtime.turn({ sessionId: 't' }).call(envelope('b', 'get_it'));
   for (let n = 0; n < 200; n++) await quiet();
@@ -385,7 +384,7 @@ describe('a behavior', () => {
       Object.assign(new ToolError('tool.timeout', 'slow'), { payloadExtras: { big: 1n } }),
     ],
     ['a tool error whose reason is a reserved word', new ToolError('__proto__' as never, 'm')],
-  ])('that throws %s leaves one readable failure, and continues', async (_, thrown) => {
+  ])('a behavior that throws %s leaves one readable failure, and continues', async (_, thrown) => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];
@@ -433,7 +432,7 @@ describe('a behavior', () => {
       })(),
     ],
     ['a lot', { text: 'x'.repeat(20_000_000) }],
-  ])('that emits %s either has it stored or fails, once', async (_, data) => {
+  ])('a behavior that emits %s either has it stored or fails, once', async (_, data) => {
     const ledger = await onDisk();
     const runtime = createRuntime({ tools: [get], ledger });
     const heard: string[] = [];

@@ -77,7 +77,7 @@ const triedTwice = [
 ];
 
 describe('a call whose process is killed', () => {
-  it('while it waits for a retry is retried by the next process, when it is due', async () => {
+  it('a call whose process is killed while it waits for a retry is retried by the next process, when it is due', async () => {
     await killedAt({ play: 'attempts', failures: 1, halt: 'in backoff', begin: true });
     expect(world()).toEqual(['run']);
     expect(await run({ play: 'attempts', failures: 1, begin: false })).toBe('done');
@@ -93,7 +93,7 @@ describe('a call whose process is killed', () => {
     expect(second?.at).toBeGreaterThanOrEqual(asked?.notBefore ?? Number.POSITIVE_INFINITY);
   });
 
-  it('between two attempts is left by a process without its tool to the next that has it', async () => {
+  it('a call whose process is killed between two attempts is left by a process without its tool to the next that has it', async () => {
     await killedAt({ play: 'attempts', failures: 1, halt: 'in backoff', begin: true });
     const ledger = await openLedger(join(folder, 'ledger.db'));
     const without = createRuntime({ tools: [], ledger });
@@ -113,7 +113,7 @@ describe('a call whose process is killed', () => {
     expect(ofCall(await events(), 'c')).toEqual(triedTwice);
   });
 
-  it('between two attempts ends with its last failure if no retry is requested', async () => {
+  it('a call whose process is killed between two attempts ends with its last failure if no retry is requested', async () => {
     await killedAt({ play: 'own retry', failures: 1, halt: 'before asking', begin: true });
     expect(await run({ play: 'redelivery', failures: 0, begin: true })).toBe('done');
     const all = await events();
@@ -143,7 +143,7 @@ describe('a behavior whose process is killed', () => {
     expect(world()).toEqual(['report 1', 'paid', 'run', 'report 1']);
   });
 
-  it('in the middle of a retry is retried by the next process, as the page on tool errors says', async () => {
+  it('a behavior whose process is killed in the middle of a retry is retried by the next process, as the page on tool errors says', async () => {
     await killedAt({ play: 'redelivery', failures: 2, halt: 'in the retry behavior', begin: true });
     expect(await run({ play: 'redelivery', failures: 2, begin: false })).toBe('done');
     const all = await events();

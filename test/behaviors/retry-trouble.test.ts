@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 /** Retries during closing runtimes, changing rules, dying processes, hostile predicates and clock jumps. */
 import type { AnyTool, JsonObject, Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
@@ -10,6 +10,7 @@ import { question, yes } from '../people/question.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { readCounters } from '../../src/ledger/reads.ts';
 
 const slow = retry({ initialMs: 60_000, maxMs: 60_000, jitter: 0 });
 const noRoute = (): never => {
@@ -23,7 +24,7 @@ const settle = async (): Promise<void> => {
 };
 
 describe('a predicate of a retry behavior', () => {
-  it('that throws leaves a failure, and the call ends as without it', async () => {
+  it('a predicate of a retry behavior that throws leaves a failure, and the call ends as without it', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     runtime.events.on(
       {
@@ -45,7 +46,7 @@ describe('a predicate of a retry behavior', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that writes to the event changes nothing stored or returned', async () => {
+  it('a predicate of a retry behavior that writes to the event changes nothing stored or returned', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     runtime.events.on(
       {
@@ -186,19 +187,19 @@ describe('rules that change between two attempts', () => {
   const harmless = text([{ ...calm, id: 'other' }]);
   const withdrawn = text([calm], { tools: { post_it: { side_effect: 'write', idempotent: false } } });
 
-  it('and rule the same allow a retry', async () => {
+  it('rules that change between two attempts and rule the same allow a retry', async () => {
     expect(await runsUnder(harmless, { idempotent: true })).toMatchObject({ runs: 2 });
   });
 
-  it('and do not mention the call leave the body’s statement about its failure in force', async () => {
+  it('rules that change between two attempts and do not mention the call leave the body’s statement about its failure in force', async () => {
     expect(await runsUnder(harmless, {}, true)).toMatchObject({ runs: 2 });
   });
 
   it.each([
     ['block it', text([calm, pre('block')]), /rules that came since would stop it/],
     ['ask a person', text([calm, pre('ask')]), /rules that came since would ask a person/],
-    ['withdraw that it may run twice', withdrawn, /rules have withdrawn that it may run twice/],
-  ])('and %s end it with its last failure', async (_, after, why) => {
+    ['withdraw that it may run twice', withdrawn, /rules no longer allow a second run/],
+  ])('rules that change between two attempts and %s end it with its last failure', async (_, after, why) => {
     const { runs, log } = await runsUnder(after, { idempotent: true });
     expect(runs).toBe(1);
     expect(log).toMatch(why);
@@ -316,7 +317,7 @@ it('a retry behavior that failed does not get its event again, and a request for
 });
 
 describe('a turn that ends', () => {
-  it('while one of its calls waits for a retry ends the call with its last failure, at once', async () => {
+  it('a turn that ends while one of its calls waits for a retry ends the call with its last failure, at once', async () => {
     const { runtime, turn } = setStage({ tools: [broken], behaviors: [slow] });
     const asked = turn.call(envelope('c', 'get_it'));
     await settle();
@@ -326,7 +327,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('while a behavior decides about a retry no longer waits for it', async () => {
+  it('a turn that ends while a behavior decides about a retry no longer waits for it', async () => {
     const { runtime, turn } = setStage({ tools: [broken] });
     const entered = deferred<AbortSignal>();
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (_, { signal }) => {
@@ -341,7 +342,7 @@ describe('a turn that ends', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('while the body runs lets it end, and does not retry it', async () => {
+  it('a turn that ends while the body runs lets it end, and does not retry it', async () => {
     const entered = deferred();
     const failing = deferred();
     const tool = defineTool({
@@ -396,7 +397,7 @@ describe('a call that another process continues', () => {
   const leftBetweenAttempts = async (
     tool: Parameters<typeof createRuntime>[0]['tools'][number],
     budgets?: readonly { scope: string; costMicros: number }[],
-  ): Promise<{ ledger: Ledger; other: Ledger; clock: ReturnType<typeof createManualClock> }> => {
+  ): Promise<{ ledger: OpenLedger; other: OpenLedger; clock: ReturnType<typeof createManualClock> }> => {
     const clock = createManualClock();
     const mortal = createMortalLedger(clock);
     const first = mortal.open();
@@ -480,9 +481,7 @@ describe('a call that another process continues', () => {
     const { ledger, clock } = await leftBetweenAttempts(tool, [{ scope: 'user:42', costMicros: 100 }]);
     await goneOnWith(tool, { ledger, clock });
     expect(runs).toBe(1);
-    expect(await ledger.claims.readCounters(['named/"user:42"/cost_micros'])).toEqual([
-      { used: 60, reserved: 0 },
-    ]);
+    expect(await readCounters(ledger, ['named/"user:42"/cost_micros'])).toEqual([{ used: 60, reserved: 0 }]);
   });
 
   it('is left by runtimes without its tool to those that have it', async () => {
@@ -522,7 +521,7 @@ describe('a call that another process continues', () => {
 });
 
 describe('a behavior that calls tools', () => {
-  it('and gets its event again rejoins the call that is still held', async () => {
+  it('a behavior that calls tools and gets its event again rejoins the call that is still held', async () => {
     const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     let runs = 0;
     const pay = defineTool({ name: 'pay', mode: 'local', run: () => ++runs });
@@ -548,7 +547,7 @@ describe('a behavior that calls tools', () => {
     expect(rows).toHaveLength(1);
   });
 
-  it('and does not await a failing call does not crash the process', async () => {
+  it('a behavior that calls tools and does not await a failing call does not crash the process', async () => {
     const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const fails = defineTool({ name: 'get_none', mode: 'read', run: noRoute });
     const unhandled: unknown[] = [];

@@ -15,6 +15,7 @@ import {
   quiet,
   setStage,
 } from '../stage.ts';
+import { readCounters } from '../../src/ledger/reads.ts';
 
 /** A tool that fails for the given reasons, one at a time, and then succeeds. */
 function flaky(
@@ -181,12 +182,10 @@ describe('a call that fails for a temporary reason', () => {
       budgets: [{ scope: 'team', toolCalls: 1, costMicros: 100 }],
     });
     await settled(clock, turn.call(envelope('c', 'fetch_rates')));
-    expect(await ledger.claims.readCounters(['named/"team"/tool_calls', 'named/"team"/cost_micros'])).toEqual(
-      [
-        { used: 1, reserved: 0 },
-        { used: 60, reserved: 0 },
-      ],
-    );
+    expect(await readCounters(ledger, ['named/"team"/tool_calls', 'named/"team"/cost_micros'])).toEqual([
+      { used: 1, reserved: 0 },
+      { used: 60, reserved: 0 },
+    ]);
     const [call] = await runtime.calls.list({ sessionId: 's' });
     expect(call?.settled?.costMicros).toBe(60);
   });
@@ -363,7 +362,21 @@ describe('a custom retry behavior', () => {
     expect((await eventsOf(runtime, 'retry.requested')).map(({ by }) => by)).toEqual(['mine']);
   });
 
-  it('that requests nothing leaves the call with its final outcome, charged once', async () => {
+  it('a custom retry behavior without a limit stops after 100 attempts', async () => {
+    const { tool, attempts } = flaky(Array.from({ length: 120 }, () => 'tool.execution_error' as const));
+    const { runtime, turn, clock } = setStage({ tools: [tool] });
+    runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, (event, context) =>
+      context.emit('retry.requested', { forEvent: event.id, attempt: event.attempt + 1 }),
+    );
+    expect(await settled(clock, turn.call(envelope('c', 'fetch_rates')))).toMatchObject({
+      code: 'tool.execution_error',
+    });
+    expect(attempts).toHaveLength(100);
+    const [last] = (await eventsOf(runtime, 'tool.responded')).slice(-1);
+    expect(last).toMatchObject({ attempt: 100, final: true });
+  });
+
+  it('a custom retry behavior that requests nothing leaves the call with its final outcome, charged once', async () => {
     const { tool } = flaky(['tool.execution_error'], { mode: 'read', costMicros: 30 });
     const { runtime, turn, ledger } = setStage({
       tools: [tool],
@@ -381,13 +394,11 @@ describe('a custom retry behavior', () => {
       [true, 1],
     ]);
     expect((await runtime.calls.list({ sessionId: 's' }))[0]?.settled?.costMicros).toBe(30);
-    expect(await ledger.claims.readCounters(['named/"team"/cost_micros'])).toEqual([
-      { used: 30, reserved: 0 },
-    ]);
+    expect(await readCounters(ledger, ['named/"team"/cost_micros'])).toEqual([{ used: 30, reserved: 0 }]);
     await expectSettledOnce(runtime);
   });
 
-  it('that never answers delays the call no longer than its time limit', async () => {
+  it('a custom retry behavior that never answers delays the call no longer than its time limit', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn, clock } = setStage({ tools: [tool] });
     runtime.events.on(
@@ -403,7 +414,7 @@ describe('a custom retry behavior', () => {
     ]);
   });
 
-  it('that throws fails by itself, and the call ends as without it', async () => {
+  it('a custom retry behavior that throws fails by itself, and the call ends as without it', async () => {
     const { tool } = flaky(['tool.execution_error']);
     const { runtime, turn } = setStage({ tools: [tool] });
     runtime.events.on({ name: 'mine', on: 'tool.responded', retries: true }, () => {

@@ -6,17 +6,18 @@ import { createCallScale } from '../../console/src/pages/call/time-scale.ts';
 import type { Bar } from '../../console/src/pages/call/waterfall.ts';
 import { gateOrder, gateOrderAfterApproval, toWaterfall } from '../../console/src/pages/call/waterfall.ts';
 import type { CallEvent } from '../../src/call/event.ts';
-import { gateNames, gatesAfterApproval } from '../../src/runtime/gates/gates.ts';
+import { gateNames, gatesAfterApproval } from '../../src/runtime/gates.ts';
 import { readCallEvent } from '../../src/view/read-call-event.ts';
 import { fillShop, openShop } from './shop.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const calls = new Map<string, readonly CallEvent[]>();
 beforeAll(async () => {
   const ledger = createMemoryLedger();
   const shop = openShop(ledger);
   await fillShop(shop);
-  for (const { sessionId, callId } of (await ledger.queries.findCalls({ limit: 100 })).rows) {
-    const stored = await ledger.journal.readCall(sessionId, callId);
+  for (const { sessionId, callId } of (await findCalls(ledger, { limit: 100 })).rows) {
+    const stored = await ledger.readCall(sessionId, callId);
     // As a page gets it: through JSON.
     const events = JSON.parse(JSON.stringify(stored?.events)) as readonly unknown[];
     calls.set(
@@ -65,7 +66,7 @@ describe('the waterfall', () => {
   test('adds up: the total of the gates is the sum of each, and the rest', () => {
     const slow = eventsOf('call_read').map((event, index) =>
       event.type === 'tool.decided'
-        ? { ...event, at: (eventsOf('call_read')[0]?.at ?? 0) + 40 + index }
+        ? { ...event, at: (eventsOf('call_read')[0]?.at ?? 0) + 3_600_000 + index }
         : event,
     );
     const [whole, ...parts] = toWaterfall(slow).filter(({ kind }) => kind === 'gates' || kind === 'gate');

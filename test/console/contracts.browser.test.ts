@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostile, shopRules } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
 const file = join(folder, 'shop.yaml');
@@ -119,7 +120,7 @@ const tryCall = async (page: Page, input: string): Promise<void> => {
 
 test('a call is tried without being made, and each rule shows what it checked', async () => {
   await withVisitor(async ({ page, goTo }) => {
-    const before = await stage.ledger.queries.findCalls({ limit: 100 });
+    const before = await findCalls(stage.ledger, { limit: 100 });
     await goTo('/contracts/try?tool=refund');
     // Required arguments are filled in at the start.
     await expect.poll(() => page.getByLabel('Arguments').inputValue()).toContain('"cents": 1');
@@ -140,7 +141,7 @@ test('a call is tried without being made, and each rule shows what it checked', 
     expect(await page.getByRole('button', { name: 'Test call' }).isDisabled()).toBe(true);
     expect(await page.getByLabel('Arguments').getAttribute('aria-invalid')).toBe('true');
     expect(await findBarriers(page)).toEqual([]);
-    expect((await stage.ledger.queries.findCalls({ limit: 100 })).rows.length).toBe(before.rows.length);
+    expect((await findCalls(stage.ledger, { limit: 100 })).rows.length).toBe(before.rows.length);
   });
 });
 

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { findHidden, hostileText } from './find-hidden.ts';
 import { runCli } from '../run-cli.ts';
 import { holdCall } from './shop.ts';
+import { readWhole } from './read-whole.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { openStage } from './stage.ts';
 
@@ -116,12 +117,7 @@ describe('the console', () => {
     const { page, goTo } = visitor;
     await goTo(`/inbox/${confirmationId}`);
     await page.locator('article.question[data-seen="true"] .question-answers').waitFor();
-    const block = page.locator('.question-panel').getByRole('group', { name: 'Arguments', exact: true });
-    await block.evaluate((each) => {
-      each.scrollIntoView({ block: 'center' });
-      each.scrollTo(0, each.scrollHeight);
-    });
-    await page.locator('.question-panel[data-read="true"]').waitFor();
+    await readWhole(page.locator('article.question'));
     await page.getByRole('button', { name: 'Edit…' }).click();
     const field = page.getByRole('textbox', { name: 'Arguments to run with instead' });
     expect(await findHidden(page)).toEqual([]);

@@ -239,7 +239,7 @@ describe('a held call', () => {
     expect(await findBarriers(visitor.page)).toEqual([]);
   });
 
-  test('with 10,000 keys is shown in parts, and cannot be approved before its end was in view', async () => {
+  test('a held call with 10,000 keys is shown in parts, and cannot be approved before its end was in view', async () => {
     const keys = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key-${index}`, index]));
     const held = await hold('import_prices', { prices: keys }, bakery);
     const { page, goTo } = await visit();
@@ -267,9 +267,14 @@ describe('a held call', () => {
     }
     await approval.click({ force: true });
     expect(sent).toEqual([]);
-    await toEnd();
-    await block.scrollIntoViewIfNeeded();
-    await expect.poll(() => approval.getAttribute('aria-disabled')).toBe('false');
+    // The panel measures what is in view once per frame, so a person may have to scroll again.
+    await expect
+      .poll(async () => {
+        await toEnd();
+        await block.scrollIntoViewIfNeeded();
+        return approval.getAttribute('aria-disabled');
+      })
+      .toBe('false');
     await approve(question(page));
     await expect.poll(() => sent).toHaveLength(1);
   });
@@ -299,7 +304,7 @@ describe('a held call', () => {
 });
 
 describe('two tabs', () => {
-  test('on one call: the second sees at once that it was decided, and by whom', async () => {
+  test('two tabs on one call: the second sees at once that it was decided, and by whom', async () => {
     const held = await refund();
     const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
     await open(one, held);
@@ -309,7 +314,7 @@ describe('two tabs', () => {
     expect(await button(other.page, 'Approve').count()).toBe(0);
   });
 
-  test('that decide about one call: the first counts, and the second learns who was first', async () => {
+  test('two tabs that decide about one call: the first counts, and the second learns who was first', async () => {
     const held = await refund();
     const [one, other] = [await visit({ as: 'approver' }), await visit({ as: 'admin' })];
     // The second gets no events from the first until it answers.
@@ -487,7 +492,7 @@ describe('grants', () => {
     expect(grant).toMatchObject({ status: 'revoked', uses: 2, where: { 'args.cents': { lte: 9_000 } } });
   });
 
-  test('and decisions are listed with person and reason', async () => {
+  test('grants and decisions are listed with person and reason', async () => {
     const held = await refund();
     await stage.runtime.confirmations.decide(held.confirmationId, {
       decision: 'deny',

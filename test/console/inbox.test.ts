@@ -13,7 +13,7 @@ const question = (confirmationId: string, createdAt: number, ...risk: string[]) 
 });
 
 describe('questions', () => {
-  test('with lasting effects come first, and equal ones by waiting time', () => {
+  test('questions with lasting effects come first, and equal ones by waiting time', () => {
     const ordered = orderQuestions(
       [
         question('new-plain', 30),
@@ -33,19 +33,19 @@ describe('questions', () => {
     ]);
   });
 
-  test('by age are in the order they were asked, with a stable order for equal times', () => {
+  test('questions by age are in the order they were asked, with a stable order for equal times', () => {
     const rows = [question('b', 2), question('a', 2), question('c', 1, 'destructive')];
     const ids = ['c', 'a', 'b'];
     expect(orderQuestions(rows, 'age').map((row) => row.confirmationId)).toEqual(ids);
     expect(orderQuestions(rows.toReversed(), 'age').map((row) => row.confirmationId)).toEqual(ids);
   });
 
-  test('with an unknown word count as a risk', () => {
+  test('questions with an unknown word count as a risk', () => {
     expect(riskLevel(['a word of a newer server'])).toBe('medium');
     expect(riskLevel([])).toBe('low');
   });
 
-  test('that hide an argument by repeating it under a secret name are a high risk', () => {
+  test('questions that hide an argument by repeating it under a secret name are a high risk', () => {
     expect(riskLevel(['hidden because the same value has a secret name elsewhere: $.recipient'])).toBe(
       'high',
     );

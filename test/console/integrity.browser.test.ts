@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Job } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
@@ -10,6 +9,8 @@ import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
 import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { readHeads } from '../../src/ledger/reads.ts';
+import { openBare } from '../bare-database.ts';
 
 const runningJob = {
   kind: 'verify',
@@ -148,7 +149,7 @@ test('a running verification is found by a tab that did not start it, and after 
 
 test('an anchor that does not match is a problem that names the session', async () => {
   const { page, goTo, context } = await stage.visit();
-  const heads = await stage.ledger.integrity.readHeads();
+  const heads = await readHeads(stage.ledger);
   const wrong = heads.map((head) =>
     head.sessionId === 'row-007' ? { ...head, hash: '0'.repeat(64) } : head,
   );
@@ -230,7 +231,7 @@ test('a changed ledger is reported, and the page leads to the position', async (
     .call({ id: 'c1', name: 'look_up_order', arguments: { order: 'A-1' } });
   await shop.runtime.close();
   await ledger.close();
-  const file = new BetterSqlite3(ledgerPath);
+  const file = openBare(ledgerPath);
   const { changes } = file
     .prepare(`UPDATE entries SET text = replace(text, '"read"', '"external"') WHERE call = 'c1'`)
     .run();

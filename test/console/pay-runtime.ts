@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 
 const folder = process.env['QUITTANCE_TEST_FOLDER'] ?? '';
@@ -19,5 +19,5 @@ const pay = defineTool({
   },
 });
 
-export default async (ledger: Ledger): Promise<Runtime> =>
+export default async (ledger: OpenLedger): Promise<Runtime> =>
   createRuntime({ tools: [pay], ledger, contracts: await contractsFromYaml(join(folder, 'rules.yaml')) });

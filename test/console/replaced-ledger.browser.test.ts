@@ -9,6 +9,7 @@ import { tokenFilePath } from '../../src/http/token-file.ts';
 import { findPort } from '../find-port.ts';
 import { openShop } from './shop.ts';
 import { openStage } from './stage.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 test('a page that follows a replaced ledger says so and starts over', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));
@@ -25,7 +26,7 @@ test('a page that follows a replaced ledger says so and starts over', async () =
     const ledger = await openLedger(ledgerPath);
     const shop = openShop(ledger);
     await shop.runtime.turn({ sessionId: 'restored' }).call({ id: 'call_other', name: 'say', arguments: {} });
-    expect(await ledger.entries.lastPosition()).toBeLessThan(await stage.ledger.entries.lastPosition());
+    expect(await lastPosition(ledger)).toBeLessThan(await lastPosition(stage.ledger));
     copyFileSync(tokenFilePath(stage.ledgerPath), tokenFilePath(ledgerPath));
     const server = await createHttpServer({ ledger, ledgerUrl: ledgerPath, ...shop, port, localName: 'ada' });
     try {

@@ -24,11 +24,11 @@ const offered = (marked: string, known = noNames): readonly string[] | undefined
   return completionsAt(marked.replace('|', ''), offset, schema, known)?.suggestions.map(({ label }) => label);
 };
 
-const head = 'apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: a }\ndefaults: { mode: enforce }\n';
+const head = 'apiVersion: quittance/v1\nkind: Ruleset\nmetadata: { name: a }\ndefaults: { mode: enforce }\n';
 
 describe('suggestions from the schema', () => {
-  test('at the top, the keys that are still missing', () => {
-    const labels = offered('apiVersion: edictum/v1\nkind: Ruleset\n|');
+  test('suggestions from the schema at the top, the keys that are still missing', () => {
+    const labels = offered('apiVersion: quittance/v1\nkind: Ruleset\n|');
     expect(labels).toEqual(expect.arrayContaining(['metadata', 'defaults', 'rules', 'tools']));
     expect(labels).not.toContain('kind');
   });

@@ -3,6 +3,7 @@ import { foldStored } from '../../src/ledger/fold-stored.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage } from './stage.ts';
 import { findBarriersInBoth, openStage } from './stage.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -37,7 +38,7 @@ test('an operator runs a tool by a form from its schema, and the call is recorde
   await page.waitForURL(/\/calls\/[^/]+\/[^/]+$/);
   await page.getByText('succeeded', { exact: true }).first().waitFor();
   const [, sessionId = '', callId = ''] = new URL(page.url()).pathname.split('/').slice(1);
-  const stored = await stage.ledger.journal.readCall(sessionId, callId);
+  const stored = await stage.ledger.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   expect(call?.requestedInput).toEqual({ order: 'A-77', cents: 120 });
   expect(call?.askedBy).toMatchObject({ kind: 'token', name: 'operator-person', via: 'browser' });
@@ -68,7 +69,7 @@ test('a filled in form stays open, and a call whose answer was lost is not made 
   await dialog.getByRole('button', { name: 'Run', exact: true }).click();
   await page.waitForURL(/\/calls\/[^/]+\/[^/]+$/);
   expect(sent).toHaveLength(2);
-  const { rows } = await stage.ledger.queries.findCalls({ sessionId: sent[0] ?? '', limit: 9 });
+  const { rows } = await findCalls(stage.ledger, { sessionId: sent[0] ?? '', limit: 9 });
   expect(rows).toHaveLength(1);
 });
 

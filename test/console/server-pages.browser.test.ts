@@ -51,7 +51,7 @@ const statusOf = (
   );
 
 describe('logging in', () => {
-  test('with the link works once, leaves nothing of it in the address, and no script can read the cookie', async () => {
+  test('logging in with the link works once, leaves nothing of it in the address, and no script can read the cookie', async () => {
     const link = app.server.loginLink() ?? '';
     const { page } = await open(link);
     await page.getByRole('button', { name: /^Log in as/ }).click();
@@ -73,7 +73,7 @@ describe('logging in', () => {
     expect(await statusOf(again.page, '/v1/me')).toBe(401);
   });
 
-  test('with an invalid token shows an error, and ends when the token is revoked', async () => {
+  test('logging in with an invalid token shows an error, and ends when the token is revoked', async () => {
     const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
     const { token } = file.create({ name: 'Grace', role: 'viewer' });
     const { page, complaints } = await open(`${app.server.url}/login`);

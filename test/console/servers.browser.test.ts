@@ -7,7 +7,7 @@ import { toReviewedServer } from '../../src/mcp/review/review-content.ts';
 import { ToolReviews } from '../../src/mcp/review/tool-reviews.ts';
 import { GatewayBoard } from '../../src/mcp/status/gateway-board.ts';
 import type { GatewayReport, ServerReport } from '../../src/mcp/status/gateway-report.ts';
-import { shownAddress } from '../../src/mcp/status/shown-address.ts';
+import { shownAddress } from '../../src/mcp/gateway/gateway.ts';
 import type { ListedTool } from '../../src/mcp/tools/listed-tool.ts';
 import { toolDigest } from '../../src/mcp/tools/listed-tool.ts';
 import { findHidden, hostileText } from './find-hidden.ts';
@@ -74,7 +74,7 @@ const publish = (
   more: Partial<GatewayReport> = {},
 ): Promise<void> => {
   const now = stage.ledger.now();
-  const { ownerId } = stage.ledger.owners;
+  const { ownerId } = stage.ledger;
   const base = { gatewayId, ownerId, startedAt: now, seenAt: now, endedAt: undefined, observes: false };
   return board.publish({ ...base, clients: ['claude-ai'], servers, ...more });
 };
@@ -106,7 +106,7 @@ beforeAll(async () => {
   const { ledger, ledgerPath } = stage;
   const now = (): number => ledger.now();
   reviews = new ToolReviews(openReviewDocuments(ledger, ledgerPath), now);
-  board = new GatewayBoard(openReviewDocuments(ledger, ledgerPath, 'gateways'), ledger.owners, now);
+  board = new GatewayBoard(openReviewDocuments(ledger, ledgerPath, 'gateways'), ledger, now);
   await approveLookUp();
   await reviews.note(evil, [
     {

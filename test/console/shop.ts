@@ -1,7 +1,7 @@
 /** A small shop with calls of every outcome: tools, rules, and a day's work for the pages to show. */
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import type { AnyTool, JsonObject, Runtime, Turn } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { z } from 'zod';
 
@@ -168,7 +168,7 @@ export type Shop = {
   readonly contracts: ReturnType<typeof contractsFromYamlString>;
 };
 
-export function openShop(ledger: Ledger): Shop {
+export function openShop(ledger: OpenLedger): Shop {
   const tools = createShopTools();
   const contracts = contractsFromYamlString(shopRules);
   const runtime: Runtime = createRuntime({

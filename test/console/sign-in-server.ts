@@ -20,7 +20,7 @@ import { startProvider } from '../sign-in/test-provider.ts';
 import { consoleFolderName } from './build.ts';
 
 /** `approval`: the policy of the rule that asks, as YAML. */
-const rules = (approval: string): string => `apiVersion: edictum/v1
+const rules = (approval: string): string => `apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: payments }
 defaults: { mode: enforce }

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import type { Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
@@ -30,7 +30,7 @@ export type Visitor = {
 
 export type Stage = {
   readonly server: HttpServer;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly ledgerPath: string;
   readonly runtime: Runtime;
   readonly shop: Shop;

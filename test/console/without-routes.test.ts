@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withoutRoutes } from '../../console/src/api/without-routes.ts';
-import { toHttpWords } from '../../src/http/http-words.ts';
+import { toHttpWords } from '../../src/http/problem.ts';
 import type { ErrorCode } from '../../src/base/error.ts';
 import { errorTable } from '../../src/base/error.ts';
 

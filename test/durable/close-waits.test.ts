@@ -27,7 +27,7 @@ const refusal = (asked: Promise<unknown>): Promise<string> =>
   );
 
 describe('[one-outcome] a process closes while it waits', () => {
-  it('[one-outcome] for the key of a call that a stopped process makes, and the call can be repeated', async () => {
+  it('[one-outcome] a process closes while it waits for the key of a call that a stopped process makes, and the call can be repeated', async () => {
     const stopped = await stopIn('a', 'order', { key: 'k' });
     const second = await play.start();
     const waiting = refusal(second.call('b', 'order', { key: 'k' }, 'other'));
@@ -42,7 +42,7 @@ describe('[one-outcome] a process closes while it waits', () => {
     expect(play.world.count('k')).toBe(1);
   });
 
-  it('[one-outcome] for a call that a stopped process makes', async () => {
+  it('[one-outcome] a process closes while it waits for a call that a stopped process makes', async () => {
     await stopIn('a', 'pay');
     const second = await play.start();
     const waiting = refusal(second.call('a', 'pay'));
@@ -50,7 +50,7 @@ describe('[one-outcome] a process closes while it waits', () => {
     expect(await waiting).toMatch(/Another process makes call a/u);
   });
 
-  it('[one-outcome] for a worker that was stopped with the call it claimed', async () => {
+  it('[one-outcome] a process closes while it waits for a worker that was stopped with the call it claimed', async () => {
     const second = await play.start();
     const waiting = refusal(second.call('a', 'ship'));
     const worker = await play.start({ afterwards: 'hang' });
@@ -62,7 +62,7 @@ describe('[one-outcome] a process closes while it waits', () => {
     expect(await waiting).toMatch(/in the hands of another process/u);
   });
 
-  it('[one-outcome] in a recovery, for the key of a call that a stopped process makes', async () => {
+  it('[one-outcome] a process closes while it waits in a recovery, for the key of a call that a stopped process makes', async () => {
     await stopIn('a', 'order', { key: 'k' });
     // Submitted by a process that ends before its turn: recovery continues it, and meets the key.
     const lost = await play.start();

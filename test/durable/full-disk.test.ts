@@ -15,6 +15,7 @@ import { openWorld } from '../../bench/crash/world.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { Errand, Said } from './disk-actor.ts';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
+import { findOpenCalls } from '../../src/ledger/reads.ts';
 
 const tried = (command: string, ...args: readonly string[]): boolean => {
   try {
@@ -121,7 +122,7 @@ const notAccepted = (outcome: ToolOutcome): boolean =>
 async function expectSound(): Promise<void> {
   const ledger = await openLedger(ledgerPath());
   try {
-    expect(await ledger.queries.findOpenCalls()).toEqual([]);
+    expect(await findOpenCalls(ledger)).toEqual([]);
     const found: string[] = [];
     await verifyLedger(
       ledger,

@@ -1,15 +1,16 @@
 /** Hand-offs between two processes on one file: with either side killed, nothing is lost or done twice. */
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envelope, expectSettledOnce } from '../stage.ts';
 import type { Actor, Play } from './play.ts';
 import { openPlay } from './play.ts';
+import { findOpenCalls } from '../../src/ledger/reads.ts';
 
 let play: Play;
-let ledger: Ledger;
+let ledger: OpenLedger;
 let runtime: Runtime;
 beforeEach(async () => {
   play = await openPlay();
@@ -115,7 +116,7 @@ describe('a call made in one process and run in another', () => {
     const outcome = await runtime.turn({ sessionId: 's' }).call(envelope('c1', 'ship', { key: 'it' }));
     expect(code(outcome)).toBe('tool.indeterminate');
     expect(play.world.count('it')).toBe(1);
-    expect(await ledger.queries.findOpenCalls()).toEqual([]);
+    expect(await findOpenCalls(ledger)).toEqual([]);
     await expectSettledOnce(runtime);
   });
 });

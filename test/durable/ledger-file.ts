@@ -1,12 +1,13 @@
-/** A ledger file whose disk can be full: the limit is SQLite's own, set on the writing handle. */
+/** A ledger file whose disk can be full: the limit is SQLite's own, set on the connection that writes. */
 import type { Clock } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
-import BetterSqlite3 from 'better-sqlite3';
+import type { OpenLedger } from 'quittance/store';
 import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
+import { openBare } from '../bare-database.ts';
+import { disturbed, setPragmas } from '../writer-thread/disturbance.ts';
 
 export type LedgerFile = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** From now on the file cannot grow. */
   readonly fill: () => void;
   readonly free: () => void;
@@ -15,18 +16,18 @@ export type LedgerFile = {
   readonly release: () => void;
 };
 
-/** Does what `openLedger` does, with access to the connection. */
+/** Does what `openLedger` does, with access to the writer thread. */
 export function openLedgerFile(path: string, spillBytes?: number, clock?: Clock): LedgerFile {
-  const database = new BetterSqlite3(path, { timeout: 5_000 });
+  const database = openBare(path);
   prepareSchema(database, path);
   database.pragma('busy_timeout = 0');
-  database.pragma('synchronous = FULL');
+  const ledger = new SqliteLedger(database, path, { spillBytes, clock }, disturbed);
+  const set = (pragma: string): void => setPragmas(ledger.ownerId, [pragma]);
   return {
-    ledger: new SqliteLedger(database, path, { spillBytes, clock }),
-    fill: () =>
-      database.pragma(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`),
-    free: () => database.pragma('max_page_count = 1000000'),
-    protect: () => database.pragma('query_only = ON'),
-    release: () => database.pragma('query_only = OFF'),
+    ledger,
+    fill: () => set(`max_page_count = ${String(database.pragma('page_count', { simple: true }))}`),
+    free: () => set('max_page_count = 1000000'),
+    protect: () => set('query_only = ON'),
+    release: () => set('query_only = OFF'),
   };
 }

@@ -1,5 +1,5 @@
 /** What a process does when it cannot open its files, or when they are no longer its files. */
-import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createRuntime, defineTool } from 'quittance';
 import type { ToolOutcome } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -81,6 +81,12 @@ describe('[intent-first] a ledger whose files changed under a running process', 
       /was replaced/,
     ],
     ['lost its log', (path) => rmSync(`${path}-wal`), /log of the ledger/],
+    ['has an empty log', (path) => truncateSync(`${path}-wal`), /log of the ledger.*was cut/],
+    [
+      'has a log without its last byte',
+      (path) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 1),
+      /log of the ledger.*was cut/,
+    ],
     ['lost its shared memory', (path) => rmSync(`${path}-shm`), /shared memory/],
     [
       'lost the lock file of this process',
@@ -89,21 +95,24 @@ describe('[intent-first] a ledger whose files changed under a running process', 
     ],
   ];
 
-  it.each(changes)('[intent-first] that %s runs no effect', async (_, change, words) => {
-    const { ask, ran } = await pay();
-    expect(await ask('a')).toMatchObject({ output: 1 });
-    change(play.ledger);
-    for (const callId of ['b', 'c'])
-      expect(await ask(callId)).toMatchObject({
-        type: 'ToolFailure',
-        code: 'ledger.unavailable',
-        retryable: true,
-        error: expect.stringMatching(words) as string,
-      });
-    expect(ran).toEqual(['a']);
-  });
+  it.each(changes)(
+    '[intent-first] a ledger whose files changed under a running process that %s runs no effect',
+    async (_, change, words) => {
+      const { ask, ran } = await pay();
+      expect(await ask('a')).toMatchObject({ output: 1 });
+      change(play.ledger);
+      for (const callId of ['b', 'c'])
+        expect(await ask(callId)).toMatchObject({
+          type: 'ToolFailure',
+          code: 'ledger.unavailable',
+          retryable: true,
+          error: expect.stringMatching(words) as string,
+        });
+      expect(ran).toEqual(['a']);
+    },
+  );
 
-  it('[nothing-lost] that was moved back is used again', async () => {
+  it('[nothing-lost] a ledger whose files changed under a running process that was moved back is used again', async () => {
     const { ask, ran } = await pay();
     await ask('a');
     renameSync(play.ledger, `${play.ledger}.away`);

@@ -15,11 +15,12 @@ import { join } from 'node:path';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test } from 'vitest';
-import { writeSpillLine } from '../../src/store/files/spill-lines.ts';
+import { writeSpillLine } from '../../src/store/files/spill-file.ts';
 import { findLedgerId } from '../../src/store/sqlite/key-check.ts';
 import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
 import { makeEntries } from '../make-ledger.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-lost-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,12 +73,49 @@ describe('[nothing-lost] opening a ledger whose main file is gone', () => {
     expect(await opened(path)).toBe('opened');
   });
 
+  test.each(['is gone', 'is empty'])(
+    'is refused next to the place of its last entry if it %s',
+    async (how) => {
+      const path = place();
+      const ledger = await openLedger(path);
+      const ran: string[] = [];
+      const pay = defineTool({ name: 'pay', mode: 'external', run: () => ran.push('paid') });
+      const runtime = createRuntime({ tools: [pay], ledger, ownFiles: 'reachable' });
+      await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: {} });
+      await runtime.calls.list({ sessionId: 's' });
+      await runtime.close();
+      await ledger.close();
+      expect(existsSync(`${path}.last`)).toBe(true);
+      removeMain(path);
+      if (how === 'is empty') writeFileSync(path, '');
+      expect(await opened(path)).toMatch(
+        /^ledger.damaged: .* the place of its last entry of a ledger are next to it/u,
+      );
+    },
+  );
+
+  test('is refused next to a log', async () => {
+    const path = place();
+    writeFileSync(`${path}-wal`, 'x');
+    expect(await opened(path)).toMatch(/^ledger.damaged: .* is missing, but a log of a ledger/u);
+    expect(readdirSync(join(path, '..'))).toEqual(['ledger.db-wal']);
+  });
+
   test.each(['spill', 'owners', 'artifacts'])('is refused next to a file in %s', async (what) => {
     const path = place();
     mkdirSync(`${path}.${what}`);
     writeFileSync(join(`${path}.${what}`, 'own_000000000000000000000000'), 'x');
     expect(await opened(path)).toContain('ledger.damaged');
     expect(readdirSync(join(path, '..'))).toEqual([`ledger.db.${what}`]);
+  });
+
+  test('is refused if an empty file took its place', async () => {
+    const path = place();
+    await fill(path);
+    removeMain(path);
+    writeFileSync(path, '');
+    expect(await opened(path)).toMatch(/^ledger.damaged.* is empty, but/);
+    expect(readFileSync(path, 'utf8')).toBe('');
   });
 
   test('is accepted next to a key, and next to empty folders', async () => {
@@ -88,6 +126,7 @@ describe('[nothing-lost] opening a ledger whose main file is gone', () => {
       rmSync(`${path}.${what}`, { recursive: true, force: true });
       mkdirSync(`${path}.${what}`);
     }
+    rmSync(`${path}.last`, { force: true });
     expect(existsSync(`${path}.key`)).toBe(true);
     expect(await opened(path)).toBe('opened');
   });
@@ -118,7 +157,7 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     const pay = defineTool({ name: 'pay', mode: 'external', run: () => 'paid' });
     const runtime = createRuntime({ tools: [pay], ledger });
     await runtime.turn({ sessionId: 's' }).call({ id, name: 'pay', arguments: {} });
-    expect((await ledger.queries.findCalls({ limit: 1 })).rows).toMatchObject([{ callId: id }]);
+    expect((await findCalls(ledger, { limit: 1 })).rows).toMatchObject([{ callId: id }]);
     await runtime.close();
     await ledger.close();
   };
@@ -152,6 +191,68 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     expect(await opened(path)).toBe('opened');
   });
 
+  test('is refused after a removal too', async () => {
+    const path = place();
+    await call(path, 'a');
+    const ledger = await openLedger(path);
+    await ledger.dropSession({ sessionId: 's', by: 'Ada', reason: 'Old.' });
+    await ledger.close();
+    cpSync(path, `${path}.backup`);
+    await call(path, 'b');
+    cpSync(`${path}.backup`, path);
+    expect(await opened(path)).toMatch(/^ledger.damaged.* was made from entry \d+, and the ledger ends at/);
+  });
+
+  test('is refused if it went on elsewhere and is as long, or longer', async () => {
+    for (const ids of [['fork'], ['fork', 'more']]) {
+      const path = place();
+      await call(path, 'a');
+      const elsewhere = place();
+      cpSync(path, elsewhere);
+      cpSync(`${path}.key`, `${elsewhere}.key`);
+      for (const id of ids) await call(elsewhere, id);
+      await call(path, 'b');
+      cpSync(elsewhere, path);
+      expect(await opened(path)).toMatch(/^ledger.damaged.* was made from another entry/);
+      for (const command of ['verify', 'doctor'])
+        expect(await runProgramHere([command, '--ledger', path], { cwd: folder })).toMatchObject({ code: 1 });
+    }
+  });
+
+  test('is refused if it is another ledger, by its seal key', async () => {
+    const [path, other] = [place(), place()];
+    await call(path, 'a');
+    await call(other, 'b');
+    cpSync(other, path);
+    expect(await opened(path)).toMatch(/^config.invalid.*key/);
+  });
+
+  test('is accepted after a session with its last entries was removed', async () => {
+    const path = place();
+    await call(path, 'a');
+    const ledger = await openLedger(path);
+    await ledger.dropSession({ sessionId: 's', by: 'Ada', reason: 'Old.' });
+    await ledger.close();
+    expect(await opened(path)).toBe('opened');
+  });
+
+  test('is found only by an anchor without the place of its last entry', async () => {
+    const path = place();
+    await call(path, 'a');
+    cpSync(path, `${path}.backup`);
+    await call(path, 'b');
+    const anchor = join(place(), '..', 'monday.anchor');
+    const run = (...words: string[]) => runProgramHere([...words, '--ledger', path], { cwd: folder });
+    expect(await run('verify', '--write-anchor', anchor)).toMatchObject({ code: 0 });
+    cpSync(`${path}.backup`, path);
+    rmSync(`${path}.last`);
+    expect(await opened(path)).toBe('opened');
+    expect(await run('verify')).toMatchObject({ code: 0 });
+    const { code, out } = await run('verify', '--anchor', anchor);
+    expect(code).toBe(1);
+    expect(out).toContain('The chain was cut');
+  });
+
   test('is accepted where a power loss may drop the last commits by the choice of the host', async () => {
     const path = place();
     await call(path, 'a');
@@ -159,7 +260,7 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     await call(path, 'b');
     cpSync(`${path}.backup`, path);
     const ledger = await openLedger(path, { synchronous: 'normal' });
-    expect(await ledger.journal.readCall('s', 'b')).toBeUndefined();
+    expect(await ledger.readCall('s', 'b')).toBeUndefined();
     await ledger.close();
   });
 
@@ -182,7 +283,7 @@ describe('[nothing-lost] a main file that is older than the files next to it', (
     const runtime = createRuntime({ tools: [], ledger });
     await expect(runtime.recover()).rejects.toThrow('is older than its spilled results');
     expect(readFileSync(join(spill.folder, dead), 'utf8')).toContain('later');
-    await ledger.journal.append(first);
+    await ledger.append(first);
     await runtime.recover();
     expect(existsSync(join(spill.folder, dead))).toBe(false);
     await runtime.close();

@@ -7,11 +7,11 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import type { ToolOutcome } from 'quittance';
 import type { World } from '../../bench/crash/world.ts';
 import { openWorld } from '../../bench/crash/world.ts';
 import { packageArguments, sourceArguments } from '../frameworks/suite/package-arguments.ts';
+import { openBare } from '../bare-database.ts';
 
 /** The settings of an actor. */
 export type Errand = {
@@ -156,7 +156,7 @@ async function direct(child: ChildProcess, ledger: string): Promise<Actor> {
     },
     async stop() {
       child.kill('SIGSTOP');
-      while (isLocked(ledger) || isLocked(`${ledger}.read`)) {
+      while (isLocked(ledger)) {
         child.kill('SIGCONT');
         await new Promise((resolve) => setTimeout(resolve, 20));
         child.kill('SIGSTOP');
@@ -169,7 +169,7 @@ async function direct(child: ChildProcess, ledger: string): Promise<Actor> {
 function isLocked(path: string): boolean {
   if (!existsSync(path)) return false;
   // A running process keeps a lock for less than this. Only a stopped one has it afterwards.
-  const database = new BetterSqlite3(path, { timeout: 200 });
+  const database = openBare(path);
   try {
     database.exec('BEGIN IMMEDIATE; ROLLBACK');
     return false;

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envelope, expectSettledOnce } from '../stage.ts';
 import type { Actor, CallOrder, Play } from './play.ts';
 import { openPlay } from './play.ts';
+import { findOpenCalls } from '../../src/ledger/reads.ts';
 
 let play: Play;
 beforeEach(async () => {
@@ -25,7 +26,7 @@ async function expectWhole(sessionIds: readonly string[]): Promise<void> {
   const ledger = await openLedger(play.ledger);
   const runtime = createRuntime({ ledger, tools: [] });
   for (const sessionId of sessionIds) await expectSettledOnce(runtime, sessionId);
-  expect(await ledger.queries.findOpenCalls()).toEqual([]);
+  expect(await findOpenCalls(ledger)).toEqual([]);
   await ledger.close();
 }
 
@@ -114,9 +115,9 @@ describe('a process killed with many calls in flight', () => {
       run: (_, { callId }) => ran.push(callId),
     });
     const runtime = createRuntime({ ledger, tools: [pay] });
-    const accepted = new Set((await ledger.queries.findOpenCalls()).map(({ callId }) => callId));
+    const accepted = new Set((await findOpenCalls(ledger)).map(({ callId }) => callId));
     await runtime.recover();
-    expect(await ledger.queries.findOpenCalls()).toEqual([]);
+    expect(await findOpenCalls(ledger)).toEqual([]);
     const turn = runtime.turn({ sessionId: 's' });
     for (const [n, { callId, args = {} }] of calls.entries()) {
       const ranBefore = ran.length;

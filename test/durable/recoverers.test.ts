@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ afterEach(async () => {
 it('[one-outcome] [no-silent-rerun] a call that another process took after the orphans were listed is left to it', async () => {
   const finished = deferred();
   const ran: string[] = [];
-  const start = (name: string, ledger: Ledger): Runtime => {
+  const start = (name: string, ledger: OpenLedger): Runtime => {
     const remove = defineTool({
       name: 'delete_it',
       run: async () => {
@@ -31,7 +31,7 @@ it('[one-outcome] [no-silent-rerun] a call that another process took after the o
     });
     return createRuntime({ ledger, tools: name === 'inbox' ? [] : [remove] });
   };
-  const open = (): Promise<Ledger> => openLedger(join(folder, 'ledger.db'));
+  const open = (): Promise<OpenLedger> => openLedger(join(folder, 'ledger.db'));
 
   // Its owner is dead, and it is approved afterwards: the first process that finds it runs it.
   const first = await open();

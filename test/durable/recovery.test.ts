@@ -2,7 +2,7 @@
 import type { AnyTool, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import type { OnConfirm } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -11,6 +11,13 @@ import { eventually } from '../eventually.ts';
 import { deferred, envelope, expectSettledOnce, quiet } from '../stage.ts';
 import type { Play } from './play.ts';
 import { openPlay } from './play.ts';
+import {
+  findOpenCalls,
+  readSealed,
+  findCalls,
+  readCounters,
+  findGoneOwners,
+} from '../../src/ledger/reads.ts';
 
 let play: Play;
 const closing: (() => Promise<unknown>)[] = [];
@@ -22,7 +29,7 @@ afterEach(async () => {
   play.end();
 });
 
-type Stage = { readonly runtime: Runtime; readonly ledger: Ledger; readonly ran: string[] };
+type Stage = { readonly runtime: Runtime; readonly ledger: OpenLedger; readonly ran: string[] };
 
 async function comeAfter(
   names: readonly string[],
@@ -110,7 +117,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
     await dieOver('put');
     const other = await comeAfter(['pay']);
     expect(await other.runtime.recover()).toMatchObject([{ callId: 'a', how: 'left' }]);
-    expect((await other.ledger.queries.findOpenCalls()).map(({ callId }) => callId)).toEqual(['a']);
+    expect((await findOpenCalls(other.ledger)).map(({ callId }) => callId)).toEqual(['a']);
     // The owner is not forgotten: the next turn of a process with the tool finds its call.
     await knows.runtime.turn({ sessionId: 's' }).call(envelope('after', 'pay', { n: 2 }));
     expect(await knows.runtime.turn({ sessionId: 's' }).call(envelope('a', 'put'))).toMatchObject({
@@ -160,7 +167,7 @@ describe('[one-outcome] a call whose owner is gone', () => {
         schemaDigest: undefined,
         traceparent: undefined,
       };
-      await gone.journal.append({
+      await gone.append({
         entryId: `ent_${callId}`,
         sessionId: 's',
         callId,
@@ -192,7 +199,7 @@ async function leaveOpen(tool: AnyTool, args: Record<string, unknown>, options: 
     .turn({ sessionId: 's' })
     .call(envelope('a', tool.name, args))
     .catch(() => undefined);
-  while ((await ledger.queries.findOpenCalls()).length === 0) await new Promise(setImmediate);
+  while ((await findOpenCalls(ledger)).length === 0) await new Promise(setImmediate);
   await ledger.close();
 }
 
@@ -222,7 +229,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'resumed' }]);
     for (let round = 0; round < 20; round++) await quiet(); // and delays nothing else
     expect(given).toEqual([]);
-    expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
+    expect(await readSealed(ledger, 's', 'a')).toMatch(/^v1\./);
     const [held] = (await runtime.confirmations.list({ status: 'pending' })).rows;
     await runtime.confirmations.decide(held?.confirmationId ?? '', {
       decision: 'approve',
@@ -233,7 +240,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
       type: 'ToolExecutionResult',
     });
     expect(given).toEqual([args]);
-    expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'a')).toBeUndefined();
     await expectSettledOnce(runtime);
   });
 
@@ -276,7 +283,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     };
     const first = await open(() => new Promise(() => {}));
     void first.runtime.turn({ sessionId: 's' }).submit(envelope('a', 'delete_it', {}));
-    while ((await first.ledger.queries.findCalls({ status: 'held' })).rows.length === 0)
+    while ((await findCalls(first.ledger, { status: 'held' })).rows.length === 0)
       await new Promise((resolve) => setTimeout(resolve, 5));
     await first.ledger.close();
     const second = await open(() => ({ decision: 'approve', by: 'ada' }));
@@ -296,14 +303,14 @@ describe('[no-silent-rerun] a call that was left open', () => {
     await leaveOpen(pay, { password: 'hunter2' }, { budgets });
     const { runtime, ledger } = await returnWith(pay, { budgets });
     expect(await runtime.recover()).toMatchObject([{ how: 'indeterminate' }]);
-    expect(await ledger.claims.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+    expect(await readCounters(ledger, ['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
       { used: 700, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
     // Its tool may still be asked. Once its end is known, nothing is left sealed.
-    expect(await ledger.journal.readSealed('s', 'a')).toMatch(/^v1\./);
+    expect(await readSealed(ledger, 's', 'a')).toMatch(/^v1\./);
     await runtime.calls.reconcile({ sessionId: 's', callId: 'a' }, { resolution: 'failed', by: 'Ada' });
-    expect(await ledger.journal.readSealed('s', 'a')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'a')).toBeUndefined();
   });
 
   it('[no-silent-rerun] is run again with the key of its tool', async () => {
@@ -351,10 +358,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
       { sessionId: 's', callId: 'a' },
       { resolution: 'succeeded', by: 'Ada', reason: `Seen with ${secret}.`, result: { seen: secret } },
     );
-    const kept = JSON.stringify([
-      await ledger.journal.readSession('s'),
-      await ledger.entries.read({ limit: 100 }),
-    ]);
+    const kept = JSON.stringify([await ledger.readSession('s'), await ledger.readEntries({ limit: 100 })]);
     expect(kept).toContain('Seen with ');
     expect(kept).not.toContain(secret);
   });
@@ -363,7 +367,7 @@ describe('[no-silent-rerun] a call that was left open', () => {
     const pay = defineTool({ name: 'pay', mode: 'external', rerun: 'deny', run: never });
     await leaveOpen(pay, { sum: 5 });
     const { runtime, ledger } = await returnWith(pay);
-    expect(await ledger.owners.findGone()).toEqual([]);
+    expect(await findGoneOwners(ledger)).toEqual([]);
     expect(await runtime.turn({ sessionId: 's' }).call(envelope('b', 'pay', { sum: 5 }))).toMatchObject({
       type: 'ToolDenied',
       code: 'call.twin',

@@ -10,6 +10,7 @@ import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 import { deferred, envelope } from '../stage.ts';
 import type { CallOrder, Play } from './play.ts';
 import { openPlay } from './play.ts';
+import { findConfirmations } from '../../src/ledger/reads.ts';
 
 let play: Play;
 beforeEach(async () => {
@@ -124,7 +125,7 @@ describe('[one-outcome] if the other process is killed meanwhile', () => {
     await meet({ sessionId: 's', callId: 'a', ...order }, { sessionId: 't', callId: 'b', ...order });
     const ledger = await openLedger(play.ledger, { readOnly: true });
     await expect
-      .poll(async () => (await ledger.queries.findConfirmations({ status: 'pending' })).rows)
+      .poll(async () => (await findConfirmations(ledger, { status: 'pending' })).rows)
       .toMatchObject([{ sessionId: 't', callId: 'b' }]);
     expect(play.world.count('k')).toBe(1);
     await ledger.close();

@@ -10,6 +10,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
+import { makeOlder } from '../older-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-wrong-key-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -119,11 +120,7 @@ describe('[nothing-lost] another seal key than that of the ledger', () => {
   test('is refused for a ledger that an earlier version wrote, if its sealed inputs tell', async () => {
     const path = place();
     await hold(path, { sealKey: keyOf(7) });
-    const { default: Database } = await import('better-sqlite3');
-    const database = new Database(path);
-    database.exec('DROP TABLE key_check');
-    database.pragma('user_version = 4');
-    database.close();
+    makeOlder(path, 4);
     expect(await refusal(path, { sealKey: keyOf(8) })).toContain('not the seal key of the ledger');
     expect(await refusal(path, { sealKey: keyOf(7) })).toBe('held');
   });

@@ -1,5 +1,5 @@
 /** Failures that other tools hide, each as a test through the public API. */
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, outcomeToModelContent, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { envelope, quiet } from '../stage.ts';
+import { readWholeArtifact } from '../../src/ledger/reads.ts';
 
 const rules = (text: string): LoadedContracts =>
   contractsFromYamlString(
@@ -35,7 +36,7 @@ describe('output schemas that are never checked (vercel/ai#10222)', () => {
     expect(JSON.parse(outcomeToModelContent(bad))).toMatchObject({ status: 'error' });
   });
 
-  test('and a validator that throws denies', async () => {
+  test('output schemas that are never checked (vercel/ai#10222) and a validator that throws denies', async () => {
     const tool = defineTool({
       name: 'look_up',
       mode: 'read',
@@ -128,7 +129,7 @@ describe('a redaction rule that returned the secret unredacted', () => {
   };
 
   test.each(Object.keys(ways))('%s reaches no caller and is nowhere on disk', async (way) => {
-    const ledger: Ledger = await openLedger(join(folder, 'ledger.db'));
+    const ledger: OpenLedger = await openLedger(join(folder, 'ledger.db'));
     const tool = defineTool({
       name: 'leak',
       mode: 'external',
@@ -144,7 +145,7 @@ describe('a redaction rule that returned the secret unredacted', () => {
     ]);
     const aside =
       outcome.type === 'ToolArtifactReference'
-        ? String((await ledger.artifacts.read('s', outcome.artifactId))?.content)
+        ? String((await readWholeArtifact(ledger, 's', outcome.artifactId))?.content)
         : '';
     await runtime.close();
     await ledger.close();
@@ -282,7 +283,7 @@ describe('a retry documented on an event that is never delivered', () => {
     await runtime.close();
   });
 
-  test('for an event that a behavior failed to handle, the behavior gets it again', async () => {
+  test('a retry documented on an event that is never delivered for an event that a behavior failed to handle, the behavior gets it again', async () => {
     const attempts: number[] = [];
     const tool = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
     const runtime = createRuntime({ tools: [tool] });

@@ -83,14 +83,14 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     expect(charged).toEqual([]);
   });
 
-  test('that are missing fail a test if recording is not allowed, instead of running the tool', async () => {
+  test('recordings (mastra#17466, PR#17737) that are missing fail a test if recording is not allowed, instead of running the tool', async () => {
     await expect(run([1], { record: true, environment: { CI: 'true' } })).rejects.toThrow(
       /no cassette .* nothing is recorded if CI is set/,
     );
     expect(charged).toEqual([]);
   });
 
-  test('that were not consumed are reported, and fail the test unless it says otherwise', async () => {
+  test('recordings (mastra#17466, PR#17737) that were not consumed are reported, and fail the test unless it says otherwise', async () => {
     await run([1, 2, 3], { record: 'once' });
     await expect(run([1])).rejects.toThrow(
       /2 calls of the cassette were not made:\n {2}charge \{"cents":2\} .*\n {2}charge \{"cents":3\}/,
@@ -108,7 +108,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     });
   });
 
-  test('of a tool whose schema has changed are refused, not played for another tool', async () => {
+  test('recordings (mastra#17466, PR#17737) of a tool whose schema has changed are refused, not played for another tool', async () => {
     await run([1], { record: 'once' });
     const renamed = defineTool({
       name: 'charge',
@@ -122,7 +122,7 @@ describe('recordings (mastra#17466, PR#17737)', () => {
     expect(charged).toHaveLength(before);
   });
 
-  test('that were edited by hand are refused until they are sealed', async () => {
+  test('recordings (mastra#17466, PR#17737) that were edited by hand are refused until they are sealed', async () => {
     await run([1], { record: 'once' });
     const file = join(folder, 'charges.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace('"charged": 1', '"charged": 2'));

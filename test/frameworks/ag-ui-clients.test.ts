@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { findPort } from '../find-port.ts';
@@ -59,7 +59,7 @@ describe.for(clients)('%s', ([name, connect]) => {
 
   type Staged = { readonly client: AgUiClient; readonly server: AgUiServer; readonly thread: AgUiThread };
 
-  function makeRuntime(ledger: Ledger = createMemoryLedger()) {
+  function makeRuntime(ledger: OpenLedger = createMemoryLedger()) {
     pay.mockReset().mockImplementation((cents) => ({ paid: cents }));
     return createRuntime({
       tools,

@@ -271,7 +271,7 @@ describe.each(versions)('AI SDK %s', (version, sdk, Mock) => {
       expect(pay).toHaveBeenCalledOnce();
     });
 
-    test('and an approval there runs the call once', async () => {
+    test('a denial in the page and an approval there runs the call once', async () => {
       const pay = vi.fn<() => string>(() => 'paid');
       const { governed, approved } = await hold(pay);
       const { messages } = await request(governed, approved, done, { approver: 'grace' });

@@ -6,7 +6,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PreToolUse } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { ToolDecision } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test, vi } from 'vitest';
@@ -142,7 +142,7 @@ describe.each(named)('%s', (_, harness) => {
       overrides: { pay_bill: { mode: 'destructive' }, pay_self: { mode: 'destructive' } },
     } as const;
 
-    async function stop(ledger: Ledger, body: Body): Promise<{ stage: Stage; suspended: string }> {
+    async function stop(ledger: OpenLedger, body: Body): Promise<{ stage: Stage; suspended: string }> {
       const stage = await start([payBill(body), { ...other, run: body }], { ...options, ledger });
       const { suspended } = await stage.run([{ calls: [call('call_aaa', { cents: 31_337 })] }], {
         sessionId,
@@ -159,7 +159,7 @@ describe.each(named)('%s', (_, harness) => {
       ['other arguments', '31337', '99999'],
       ['another tool', 'pay_bill', 'pay_self'],
       ['another call', 'call_aaa', 'call_bbb'],
-    ])('and is resumed with %s runs only what was asked about', async (_, from, to) => {
+    ])('a run that stopped and is resumed with %s runs only what was asked about', async (_, from, to) => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const changed = forge(suspended, from, to);
@@ -175,7 +175,7 @@ describe.each(named)('%s', (_, harness) => {
       expect(body.mock.calls.map(([args]) => args)).toEqual(approved.map(() => ({ cents: 31_337 })));
     });
 
-    test('and is resumed in another session runs nothing', async () => {
+    test('a run that stopped and is resumed in another session runs nothing', async () => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const moved = forge(suspended, sessionId, 'thread-2');
@@ -183,7 +183,7 @@ describe.each(named)('%s', (_, harness) => {
       expect(body).not.toHaveBeenCalled();
     });
 
-    test('and is resumed without a question runs nothing', async () => {
+    test('a run that stopped and is resumed without a question runs nothing', async () => {
       const body = vi.fn<Body>(() => 'paid');
       const { suspended } = await stop(createMemoryLedger(), body);
       const stage = await start([payBill(body)], { ...held, approver: 'grace' });
@@ -191,7 +191,7 @@ describe.each(named)('%s', (_, harness) => {
       expect(body).not.toHaveBeenCalled();
     });
 
-    test('and was denied stays denied, whatever the state says later', async () => {
+    test('a run that stopped and was denied stays denied, whatever the state says later', async () => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const [question] = await pendingIn(stage);
@@ -201,7 +201,7 @@ describe.each(named)('%s', (_, harness) => {
       expect(body).not.toHaveBeenCalled();
     });
 
-    test('and is approved twice at once runs once', async () => {
+    test('a run that stopped and is approved twice at once runs once', async () => {
       const body = vi.fn<Body>(() => 'paid');
       const { stage, suspended } = await stop(createMemoryLedger(), body);
       const { signal } = new AbortController();

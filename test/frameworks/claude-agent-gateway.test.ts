@@ -4,6 +4,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { endOrphans, makeHome, runScripted } from './harnesses/claude-agent-query.ts';
 import { notesServer } from './harnesses/mcp-notes.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 afterAll(endOrphans);
 
@@ -40,7 +41,7 @@ test('the Claude Agent SDK calls tools through the gateway, and each call is rec
   );
   const ledger = await openLedger(path);
   onTestFinished(() => ledger.close());
-  const { rows } = await ledger.queries.findCalls({ limit: 10 });
+  const { rows } = await findCalls(ledger, { limit: 10 });
   expect(rows.map(({ callId, toolName, code }) => [callId, toolName, code])).toEqual([
     ['toolu_2', 'note_down', undefined],
     ['toolu_1', 'find_note', 'tool.reported_error'],

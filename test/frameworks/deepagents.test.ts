@@ -170,7 +170,7 @@ describe('a subagent', () => {
     expect(blocked.pay).not.toHaveBeenCalled();
   });
 
-  test('with the middleware has its file tools judged and recorded', async () => {
+  test('a subagent with the middleware has its file tools judged and recorded', async () => {
     const subagent = { script: [write('w1'), done], withMiddleware: true };
     const { state, outcomes } = await run([task, done], names, { subagent });
     expect(Object.keys(state.files ?? {})).toEqual(['/notes.txt']);
@@ -188,7 +188,7 @@ describe('a subagent', () => {
   });
 
   test.each(['clerk', 'general-purpose'])(
-    'without the middleware does not run its file tools, and the record of task says why: %s',
+    'a subagent without the middleware does not run its file tools, and the record of task says why: %s',
     async (subagent_type) => {
       const asked = {
         calls: [{ id: 't1', name: 'task', arguments: { description: 'Go.', subagent_type } }],
@@ -206,7 +206,7 @@ describe('a subagent', () => {
     },
   );
 
-  test('of a task that is named in ungoverned runs its file tools as they are', async () => {
+  test('a subagent of a task that is named in ungoverned runs its file tools as they are', async () => {
     const subagent = { script: [write('w1'), done], withMiddleware: false };
     const { state, outcomes } = await run([task, done], { ungoverned: ['task'] }, { subagent });
     expect(Object.keys(state.files ?? {})).toEqual(['/notes.txt']);

@@ -155,7 +155,7 @@ describe('tools that are not governed', () => {
     expect(await outcomesOf(governed.runtime)).toMatchObject({ c1: { code: 'tool.unknown' } });
   });
 
-  test('of the provider, and anything that is not a tool, are refused with a message', async () => {
+  test('tools that are not governed of the provider, and anything that is not a tool, are refused with a message', async () => {
     await expect(governTools([GOOGLE_SEARCH])).rejects.toThrow(
       /"google_search" declares no function: the provider runs it/,
     );
@@ -242,7 +242,7 @@ describe('the body', () => {
     });
   });
 
-  test('of a long-running tool may return nothing yet', async () => {
+  test('the body of a long-running tool may return nothing yet', async () => {
     const start = vi.fn<Body>(() => null);
     const tool = new LongRunningFunctionTool({
       name: 'start_job',
@@ -280,7 +280,7 @@ test('a toolset of an MCP server is governed: annotations raise the risk, an err
     type: 'StdioConnectionParams',
     serverParams: {
       command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'harnesses/mcp-shop.ts')],
+      args: [join(import.meta.dirname, 'harnesses/mcp-shop.ts')],
     },
   });
   const asked: string[] = [];

@@ -6,7 +6,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ToolDecision } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { governTools } from 'quittance/google-genai';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -68,7 +68,7 @@ describe('calls without ids', () => {
     const ledger = createMemoryLedger();
     const first = model(call(5), call(7));
     const second = model(call(5));
-    const answers = async (given: Ledger, conversation: Content[], message: Content) => {
+    const answers = async (given: OpenLedger, conversation: Content[], message: Content) => {
       // Stored on disk between the two: other objects, the same JSON.
       const copy = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
       const governed = await governTools({ pay }, { ledger: given });
@@ -215,7 +215,7 @@ describe('callable tools', () => {
     return client;
   }
 
-  test('of MCP servers are governed: annotations raise the risk, an error is a failure', async () => {
+  test('callable tools of MCP servers are governed: annotations raise the risk, an error is a failure', async () => {
     const asked: string[] = [];
     const governed = await governTools(
       { pay: payTool() },
@@ -253,7 +253,7 @@ describe('callable tools', () => {
     expect(await trusting.runtime.calls.list({ sessionId })).toMatchObject([{ mode: 'read' }]);
   });
 
-  test('without tools of the host, and with a schema in the dialect of the API', async () => {
+  test('callable tools without tools of the host, and with a schema in the dialect of the API', async () => {
     const callTool = vi.fn<CallableTool['callTool']>(async (calls) =>
       calls.map(({ name = '' }) => ({ functionResponse: { name, response: { output: 'sent' } } })),
     );
@@ -293,7 +293,7 @@ describe('callable tools', () => {
     ]);
   });
 
-  test('with a tool that the provider runs are refused, and so is anything else', async () => {
+  test('callable tools with a tool that the provider runs are refused, and so is anything else', async () => {
     const search = { tool: async () => ({ googleSearch: {} }), callTool: async () => [] };
     await expect(governTools({ pay: payTool() }, { callableTools: [search] })).rejects.toThrow(
       /"googleSearch", which the provider runs/,

@@ -5,6 +5,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import type { LangChainOptions } from 'quittance/langchain';
 import { governTools } from 'quittance/langchain';
 import { expect, test } from 'vitest';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const anything = { type: 'object' as const, properties: {} };
 const config = { configurable: { thread_id: 'thread-1' } };
@@ -33,7 +34,7 @@ async function callOnce(
   const [first] = tools as unknown as (typeof given)[];
   const call = { id: 'c1', name: given.name, args: {}, type: 'tool_call' as const };
   const message = (await first?.invoke(call, config)) as ToolMessage;
-  const { rows } = await ledger.queries.findCalls({});
+  const { rows } = await findCalls(ledger, {});
   return { mode: rows[0]?.mode, asked, content: message.content };
 }
 

@@ -229,7 +229,7 @@ describe('calls', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('of a body that calls another tool need their own id', async () => {
+  test('calls of a body that calls another tool need their own id', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const inner = tool(run, { name: 'pay', description: '', schema: anything });
     const { tools } = await governTools([inner]);
@@ -250,7 +250,7 @@ describe('calls', () => {
     expect(await runtime.calls.list({ sessionId: 'job-7', callId: 'c1' })).toHaveLength(1);
   });
 
-  test('whose arguments look like a call are judged and run as arguments', async () => {
+  test('calls whose arguments look like a call are judged and run as arguments', async () => {
     const run = vi.fn<(args: unknown) => unknown>((args) => args);
     const judged = vi.fn<PreToolUse>(() => ToolDecision.allow);
     const given = tool(run, { name: 'pay', description: '', schema: anything });
@@ -261,7 +261,7 @@ describe('calls', () => {
     expect(message.tool_call_id).toBe('c1');
   });
 
-  test('with an id that was answered before are other calls', async () => {
+  test('calls with an id that was answered before are other calls', async () => {
     const run = vi.fn<() => string>(() => 'paid');
     const { tools, runtime } = await governTools([
       tool(run, { name: 'pay', description: '', schema: anything }),
@@ -292,7 +292,7 @@ describe('calls', () => {
     expect(kept?.principal).toMatchObject({ userId: 'bob' });
   });
 
-  test('that another middleware repeats are made once', async () => {
+  test('calls that another middleware repeats are made once', async () => {
     const run = vi.fn<() => string>(() => {
       throw new Error('It fell.');
     });
@@ -407,7 +407,7 @@ describe('interrupts', () => {
     ['a', 'b'],
     ['b', 'a'],
   ] as const)(
-    'of several calls in one node are each decided by name, whichever gets the answer: %s first',
+    'interrupts of several calls in one node are each decided by name, whichever gets the answer: %s first',
     async (...order) => {
       const stage = await setUp(both);
       await stage.invoke(go);
@@ -427,7 +427,7 @@ describe('interrupts', () => {
     },
   );
 
-  test('of several calls may be decided in one list', async () => {
+  test('interrupts of several calls may be decided in one list', async () => {
     const stage = await setUp(both);
     await stage.invoke(go);
     const list: LangChainDecision[] = [...(await pendingOf(stage)).values()].map((confirmationId) => ({
@@ -496,7 +496,7 @@ describe('interrupts', () => {
     await eventually(() => expect(stage.run).toHaveBeenCalledOnce());
   });
 
-  test('of an agent are each resumed separately, and ended calls do not run again', async () => {
+  test('interrupts of an agent are each resumed separately, and ended calls do not run again', async () => {
     const stage = await setUp([]);
     const model = new ScriptedModel(both);
     const agent = createAgent({ model, tools: stage.tools, checkpointer: new MemorySaver() });
@@ -529,7 +529,7 @@ describe('interrupts', () => {
     expect(first.run).not.toHaveBeenCalled();
   });
 
-  test('without a checkpointer, or a graph, nothing runs and the error says what to do', async () => {
+  test('interrupts without a checkpointer, or a graph, nothing runs and the error says what to do', async () => {
     const stage = await setUp([]);
     const loop = stage.tools[0]?.invoke(toolCall('a', 'pay', { to: 'ann' }), config);
     await expect(loop).rejects.toMatchObject({

@@ -265,7 +265,7 @@ test('the tool gets Mastra’s context, and the signal of the call', async () =>
 });
 
 describe('sessions', () => {
-  test('without a thread the run is the session', async () => {
+  test('sessions without a thread the run is the session', async () => {
     const governed = await governTools({ one: simple(() => 'ok') });
     const { runId = '' } = await callOnce(governed, 'one', {}, { options: { memory: undefined } });
     expect(await outcomeOf(governed, 'call_one', runId)).toMatchObject({ type: 'ToolExecutionResult' });

@@ -126,8 +126,7 @@ describe.each(sdks)('with the client of SDK %s', (sdk) => {
 
   test('a server that dies in the middle of a write leaves an unknown outcome, and of a read a network error', async () => {
     const program = join(import.meta.dirname, '../mcp/govern/mortal-server.ts');
-    const start = () =>
-      connect(sdk, ['--disable-warning=ExperimentalWarning', '--conditions=quittance-source', program]);
+    const start = () => connect(sdk, ['--conditions=quittance-source', program]);
     const write = await use(await start());
     expect(await write.call('send_money')).toMatchObject({ code: 'tool.indeterminate', retryable: false });
     expect((await write.runtime.calls.unresolved()).rows).toHaveLength(1);

@@ -31,6 +31,7 @@ import { scriptedModel as mastraModel } from './harnesses/mastra-model.ts';
 import { scriptedModel as openAiModel } from './harnesses/openai-agents.ts';
 import type { Told } from './suite/harness.ts';
 import { compileCache } from './suite/package-arguments.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 /** Larger than the 12,000 characters that an output may have inline. */
 const png = Buffer.alloc(20_000, 7).toString('base64');
@@ -153,7 +154,7 @@ describe('AI SDK, with its own MCP client', () => {
     expect(effects()).toEqual(['noted']);
     const ledger = await openLedger(path);
     onTestFinished(() => ledger.close());
-    const { rows } = await ledger.queries.findCalls({ limit: 10 });
+    const { rows } = await findCalls(ledger, { limit: 10 });
     expect(rows.map(({ toolName, code }) => [toolName, code])).toEqual([
       ['note_down', undefined],
       ['find_note', 'tool.reported_error'],

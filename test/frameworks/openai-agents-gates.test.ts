@@ -59,10 +59,13 @@ describe('a tool made by tool(), with the error function it has by default', () 
         throw new Error('No funds.');
       },
     ],
-  ])('that throws %s has failed, and the cause is on record', async (_, execute) => {
-    const { outcome } = await run([pay(execute)]);
-    expect(outcome).toMatchObject({ type: 'ToolFailure', error: 'No funds.' });
-  });
+  ])(
+    'a tool made by tool(), with the error function it has by default that throws %s has failed, and the cause is on record',
+    async (_, execute) => {
+      const { outcome } = await run([pay(execute)]);
+      expect(outcome).toMatchObject({ type: 'ToolFailure', error: 'No funds.' });
+    },
+  );
 
   test('a success stays one, whatever errors the body handled', async () => {
     const { outcome } = await run([

@@ -155,7 +155,7 @@ describe('a body', () => {
     expect(['/v1/verify', '/v1/calls', '/v1/handoffs/claim'].map(isNeeded)).toEqual([false, true, true]);
   });
 
-  test('that is compressed is refused as such', async () => {
+  test('a body that is compressed is refused as such', async () => {
     const packed = { method: 'POST', body, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const answer = await ask('/v1/calls', packed);
     expect([answer.status, ((await answer.json()) as Problem).detail]).toEqual([
@@ -222,16 +222,20 @@ describe('the description', () => {
 
 describe('a disk error', () => {
   test('is reported as such, for a retry, without its message', () => {
-    for (const code of ['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'ENOSPC', 'EROFS'])
-      expect(toProblem(Object.assign(new Error(`${code}: /home/ada`), { code }))).toMatchObject({
+    const [full, writeFailed, mistake] = [13, 778, 1].map((errcode) => ({
+      code: 'ERR_SQLITE_ERROR',
+      errcode,
+    }));
+    for (const codes of [full, writeFailed, { code: 'ENOSPC' }, { code: 'EROFS' }])
+      expect(toProblem(Object.assign(new Error('no: /home/ada'), codes))).toMatchObject({
         status: 503,
         code: 'ledger.unavailable',
         detail: expect.not.stringContaining('/home/ada'),
       });
-    expect(toProblem(Object.assign(new Error('no'), { code: 'SQLITE_ERROR' })).status).toBe(500);
+    expect(toProblem(Object.assign(new Error('no'), mistake)).status).toBe(500);
   });
 
-  test('that damages the token file lets no one in, and only the log says where it is', async () => {
+  test('a disk error that damages the token file lets no one in, and only the log says where it is', async () => {
     const told: unknown[] = [];
     const other = await startServer({ onError: (error) => told.push(error) });
     try {

@@ -31,13 +31,14 @@ import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { z } from 'zod';
-import { compileJsonSchema } from '../../src/tool/json-schema.ts';
+import { compileJsonSchema } from '../../src/tool/schema.ts';
 import type { JsonObject } from '../../src/base/json.ts';
-import type { ConfirmationView } from '../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../src/runtime/views.ts';
 import { routes } from '../../src/http/routes.ts';
-import { schemaOf, standalone } from '../../src/http/schema-of.ts';
+import { schemaOf, standalone } from '../../src/http/app.ts';
 import type { TestServer } from './start-server.ts';
 import { rules, startServer } from './start-server.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 type Allowed = Extract<CallAnswer, { decision: 'allow' }>;
 type Held = Extract<CallAnswer, { decision: 'held' }>;
@@ -68,7 +69,7 @@ describe('a program in another language', () => {
     expect(twice.body).toMatchObject({ status: 'replayed', differs: false });
   });
 
-  test('that requests twice is told to run it once, and again only if it names the lost answer', async () => {
+  test('a program in another language that requests twice is told to run it once, and again only if it names the lost answer', async () => {
     const ask = async (more = {}): Promise<CallAnswer> =>
       (await app.ask<CallAnswer>('w2', 'get_weather', { city: 'Oslo' }, more)).body;
     const runs = { decision: 'running', worker: 'operator-person' };
@@ -86,7 +87,7 @@ describe('a program in another language', () => {
     expect(await ask({ requestId: 'q4', reclaim: ['q2'] })).toMatchObject({ decision: 'settled' });
   });
 
-  test('with twenty overlapping requests is told to run it once, even if all of them report a lost answer', async () => {
+  test('a program in another language with twenty overlapping requests is told to run it once, even if all of them report a lost answer', async () => {
     const ask = (more = {}): Promise<string> =>
       app.ask<CallAnswer>('w5', 'get_weather', { city: 'Oslo' }, more).then(({ body }) => body.decision);
     const twenty = (more: (index: number) => object): Promise<string[]> =>
@@ -462,8 +463,7 @@ describe('reading', () => {
     const turn = runtime.turn({ sessionId: 's1' });
     const there = turn.submit({ id: 'there', name: 'get_there', arguments: {} });
     const here = turn.submit({ id: 'here', name: 'get_here', arguments: {} });
-    const running = async (): Promise<number> =>
-      (await ledger.queries.findCalls({ status: 'running' })).rows.length;
+    const running = async (): Promise<number> => (await findCalls(ledger, { status: 'running' })).rows.length;
     while ((await running()) < 2) await new Promise(setImmediate);
     const answer = await fetch(`${server.url}/v1/stats`, {
       headers: { authorization: `Bearer ${server.token ?? ''}` },

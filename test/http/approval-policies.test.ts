@@ -107,10 +107,14 @@ test('[bound-approval] two tokens of a group approve; the asker and others are r
   expect((await decide(other, 'eve')).body.status).toBe('approved');
   expect((await decide(other, 'eve')).body.status).toBe('approved');
   await expect.poll(() => ran).toEqual([{ id: 'b' }]);
-  const detail = await send<{
-    readonly audit: readonly { readonly approvers?: readonly { name: string }[] }[];
-  }>('/v1/sessions/s/calls/b', 'ada');
-  expect(detail.body.audit.at(-1)?.approvers?.map(({ name }) => name)).toEqual(['ada', 'eve']);
+  type Detail = { readonly audit: readonly { readonly approvers?: readonly { name: string }[] }[] };
+  // The body runs before its end is stored.
+  await expect
+    .poll(async () => {
+      const { body } = await send<Detail>('/v1/sessions/s/calls/b', 'ada');
+      return body.audit.at(-1)?.approvers?.map(({ name }) => name);
+    })
+    .toEqual(['ada', 'eve']);
 });
 
 test('a link counts as its maker, and its page says what is missing', async () => {

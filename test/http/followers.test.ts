@@ -1,3 +1,4 @@
+import { alterLedger } from '../alter-ledger.ts';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
@@ -9,6 +10,7 @@ import { Followers } from '../../src/http/followers.ts';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 let app: TestServer;
 const sockets: Socket[] = [];
@@ -116,7 +118,7 @@ describe('a follower of the ledger', () => {
     const entries = messages.filter(({ type }) => type === 'entry');
     expect(callsIn(entries)).toEqual(new Set(['mine']));
     expect(entries.every(({ data }) => data.events.every(({ type }) => type.startsWith('tool.')))).toBe(true);
-    expect(messages.at(-1)?.data.position).toBe(await app.ledger.entries.lastPosition());
+    expect(messages.at(-1)?.data.position).toBe(await lastPosition(app.ledger));
   });
 
   test('gets only new entries on request', async () => {
@@ -133,7 +135,7 @@ describe('a follower of the ledger', () => {
     app = await startServer();
     await note('old');
     for (const more of ['', '&sessionId=s1&type=tool.']) {
-      const now = await app.ledger.entries.lastPosition();
+      const now = await lastPosition(app.ledger);
       const [place] = await take(follow(`/v1/events?after=now${more}`), (all) => all.length === 1);
       expect(place).toEqual({ id: now, type: 'position', data: { position: now, previous: now } });
       // Cut off here: it would miss what comes before it reconnects.
@@ -159,7 +161,7 @@ describe('a follower of the ledger', () => {
       return callsIn(all).has('b');
     });
     await until(() => callsIn(seen).has('a'));
-    await app.ledger.retention.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
+    await app.ledger.erase({ sessionId: 's1', reason: 'asked for', by: 'ada' });
     await until(() => isErased(seen));
     // The first one still follows, so the shared cache still exists.
     const later = await take(follow('/v1/events'), isErased);
@@ -259,8 +261,8 @@ describe('a follower of the ledger', () => {
       if (!isDone) setImmediate(count);
     };
     const readAt: number[] = [];
-    const readEntries = app.ledger.entries.read.bind(app.ledger.entries);
-    app.ledger.entries.read = (query) => {
+    const readEntries = app.ledger.readEntries.bind(app.ledger);
+    app.ledger.readEntries = (query) => {
       readAt.push(turns);
       return readEntries(query);
     };
@@ -334,7 +336,7 @@ describe('slow clients', () => {
     for (const { socket } of stuck) socket.resume();
     await Promise.all(stuck.map(({ closed }) => closed));
     // A client that reads loses nothing.
-    const last = await app.ledger.entries.lastPosition();
+    const last = await lastPosition(app.ledger);
     const messages = await take(reader, (all) => all.at(-1)?.id === last);
     for (const [index, { data }] of messages.entries())
       expect(data.previous).toBe(index === 0 ? 0 : messages[index - 1]?.id);
@@ -347,12 +349,12 @@ describe('slow clients', () => {
     for (let n = 0; n < 20; n++) await note(`large-${n}`, 'large', large + String(n));
     let made = 0;
     const followers = new Followers(
-      app.ledger.entries,
+      app.ledger,
       { heartbeatMs: 60_000, stallMs: 60_000, most: 100 },
       { revision: () => '', now: () => 0 },
     );
-    const readEntries = app.ledger.entries.read.bind(app.ledger.entries);
-    app.ledger.entries.read = (query) => {
+    const readEntries = app.ledger.readEntries.bind(app.ledger);
+    app.ledger.readEntries = (query) => {
       made++;
       return readEntries(query);
     };
@@ -373,7 +375,7 @@ describe('slow clients', () => {
   test('learn about an entry that is too large to send, and continue after it', async () => {
     app = await startServer();
     await note('first');
-    const before = await app.ledger.entries.lastPosition();
+    const before = await lastPosition(app.ledger);
     await note('huge', 'large', 'x'.repeat(1_200_000));
     await note('last');
     const { body } = await app.get<FeedPage>(`/v1/events?after=${before}`, 'viewer', {
@@ -381,7 +383,7 @@ describe('slow clients', () => {
     });
     expect(body.entries.length).toBeGreaterThan(1);
     const followers = new Followers(
-      app.ledger.entries,
+      app.ledger,
       { heartbeatMs: 60_000, stallMs: 60_000, most: 100 },
       { revision: () => '', now: () => 0 },
     );
@@ -404,19 +406,16 @@ describe('slow clients', () => {
     await note('first');
     let isBroken = true;
     let waits = 0;
-    const ledger = {
-      read: (query: { readonly after?: number; readonly limit: number }) => {
+    const ledger = alterLedger(app.ledger, {
+      readEntries: (query) => {
         if (isBroken) throw new Error('The disk is gone.');
-        return app.ledger.entries.read(query);
+        return app.ledger.readEntries(query);
       },
-      lastPosition: () => app.ledger.entries.lastPosition(),
-      measure: (query: { readonly after?: number; readonly limit: number }) =>
-        app.ledger.entries.measure(query),
-      whenAppended: (after: number) =>
+      whenChanged: (awaited, signal) =>
         ++waits === 1
           ? Promise.reject(new Error('The disk is gone.'))
-          : app.ledger.entries.whenAppended(after),
-    };
+          : app.ledger.whenChanged(awaited, signal),
+    });
     const followers = new Followers(
       ledger,
       { heartbeatMs: 20, stallMs: 60_000, most: 100 },
@@ -429,7 +428,7 @@ describe('slow clients', () => {
     await expect(failing.read()).rejects.toThrow('The disk is gone.');
     expect([followers.count, cuts]).toEqual([0, 1]);
     isBroken = false;
-    const reader = followers.follow(await app.ledger.entries.lastPosition(), {}, pass, undefined).getReader();
+    const reader = followers.follow(await lastPosition(app.ledger), {}, pass, undefined).getReader();
     await reader.read();
     await until(() => waits > 1);
     await reader.cancel();

@@ -6,6 +6,7 @@ import { foldStored } from '../../src/ledger/fold-stored.ts';
 import { eventually } from '../eventually.ts';
 import type { TestServer } from './start-server.ts';
 import { rules, startServer } from './start-server.ts';
+import { findCalls, readHeads } from '../../src/ledger/reads.ts';
 
 let app: TestServer;
 beforeAll(async () => {
@@ -38,7 +39,7 @@ const fork = async (
   app.post(`/v1/sessions/${sessionId}/forks`, { callId, ...more }, 'operator');
 
 const callsOf = async (sessionId: string): Promise<readonly (string | undefined)[]> => {
-  const { rows } = await app.ledger.queries.findCalls({ sessionId, limit: 50 });
+  const { rows } = await findCalls(app.ledger, { sessionId, limit: 50 });
   return rows.toReversed().map(({ callId, outcome }) => `${callId} ${outcome}`);
 };
 
@@ -68,7 +69,7 @@ test('[deny-wins] a fork makes the calls again through every gate, in a session 
   await eventually(async () =>
     expect(await callsOf('day-again')).toEqual(['b ToolDenied', 'c ToolExecutionResult']),
   );
-  const stored = await app.ledger.journal.readCall('day-again', 'c');
+  const stored = await app.ledger.readCall('day-again', 'c');
   expect(stored && foldStored(stored)).toMatchObject({
     askedBy: { kind: 'token', name: 'operator-person' },
     principal: { userId: 'ines' },
@@ -88,7 +89,7 @@ test('a held call of a fork waits for an approver, and the next call waits for i
     ['x', 'delete_file', { path: '/tmp/x' }],
     ['y', 'read_note', { id: 'y' }],
   ]);
-  await fork('files', 'x', { as: 'files-again', goOn: true });
+  await fork('files', 'x', { as: 'files-again', continue: true });
   const question = await eventually(async () => {
     const { rows } = await app.runtime.confirmations.list({ sessionId: 'files-again', status: 'pending' });
     expect(rows).toHaveLength(1);
@@ -116,7 +117,7 @@ test('a fork stops at the first call that ends differently, unless the operator 
     return { note: (args as { id: string }).id };
   });
   await fork('broken', '1', { as: 'broken-stop' });
-  await fork('broken', '1', { as: 'broken-on', goOn: true });
+  await fork('broken', '1', { as: 'broken-on', continue: true });
   await eventually(async () => expect(await callsOf('broken-on')).toHaveLength(3));
   expect(await callsOf('broken-stop')).toEqual(['1 ToolExecutionResult', '2 ToolExecutionResult']);
   const stopped = await compare('broken', 'broken-stop');
@@ -151,7 +152,7 @@ test('[secrets-stay-out] nothing is forked that cannot be repeated as it was, an
   for (const role of ['viewer', 'approver'] as const)
     expect((await app.post('/v1/sessions/odd/forks', { callId: 'last' }, role)).status).toBe(403);
   for (const sessionId of ['odd-hidden', 'odd-foreign'])
-    expect(await app.ledger.integrity.readHeads(sessionId)).toEqual([]);
+    expect(await readHeads(app.ledger, sessionId)).toEqual([]);
 });
 
 test('a comparison of large sessions is bounded, and says how much it compared', async () => {

@@ -76,13 +76,13 @@ describe('a body without a valid token', () => {
     expect(problem.detail).toMatch(/16384 bytes/);
   });
 
-  test('without a length is read up to 16 KiB and no further', async () => {
+  test('a body without a valid token without a length is read up to 16 KiB and no further', async () => {
     app = await startServer();
     const { status } = await trickle(app, '/v1/decisions', json, kib, 1_048_576);
     expect(status).toBe(413);
   });
 
-  test('of a route that needs a token is not read at all', async () => {
+  test('a body without a valid token of a route that needs a token is not read at all', async () => {
     app = await startServer();
     for (const headers of [json, { ...json, authorization: 'Bearer wrong' }]) {
       const { status } = await trickle(app, '/v1/calls', headers, kib, 1_048_576);
@@ -98,7 +98,7 @@ describe('a body without a valid token', () => {
     expect(wrong.status).toBe(401);
   });
 
-  test('with one may have a mebibyte', async () => {
+  test('a body without a valid token with one may have a mebibyte', async () => {
     app = await startServer();
     const { body } = await app.post<ContractsCheck>(
       '/v1/contracts/validate',
@@ -121,7 +121,7 @@ describe('a body with a valid token', () => {
     return { status: response.status, detail };
   };
 
-  test('with too many values is refused before it is parsed', async () => {
+  test('a body with a valid token with too many values is refused before it is parsed', async () => {
     app = await startServer();
     for (const text of [
       `[${'1,'.repeat(20_000)}1]`,
@@ -166,7 +166,7 @@ describe('behind a proxy', () => {
     expect(await guess(app, '2.2.2.2')).toBe(401);
   });
 
-  test('that is not trusted, the header changes nothing', async () => {
+  test('behind a proxy that is not trusted, the header changes nothing', async () => {
     app = await startServer({ limits: { strangerRate } });
     for (let n = 0; n < 3; n++) expect(await guess(app, `1.1.1.${n}`)).toBe(401);
     expect(await guess(app, '2.2.2.2')).toBe(429);
@@ -202,7 +202,7 @@ ${Array.from(
     return app.post<Problem>('/v1/contracts/validate', { documents: [{ name: 'typed', text }] }, 'viewer');
   };
 
-  test('that take too long or too much memory are refused with 413, while others are answered', async () => {
+  test('contracts that a viewer types that take too long or too much memory are refused with 413, while others are answered', async () => {
     app = await startServer({ limits: { contractMs: 1_000 } });
     const order: string[] = [];
     const refused = validate(costly).then((answer) => {
@@ -221,7 +221,7 @@ ${Array.from(
     await eventually(async () => expect((await validate(fine)).status).toBe(200));
   });
 
-  test('in great number are refused with 429, and those of another caller are not', async () => {
+  test('contracts that a viewer types in great number are refused with 429, and those of another caller are not', async () => {
     app = await startServer({ limits: { contractMs: 20_000 } });
     const flood = Array.from({ length: 20 }, () => validate(fine));
     const honest = app.post('/v1/contracts/validate', { documents: [{ name: 'b', text: fine }] }, 'operator');

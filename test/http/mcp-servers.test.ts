@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { McpServerDetail, McpServerList, McpServerRow, McpToolDetail, McpToolRow } from 'quittance/http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../src/ledger/ledger.ts';
 import type { ServerEntry } from '../../src/mcp/config/server-entry.ts';
 import { createMcpGateway } from '../../src/mcp/gateway/create-gateway.ts';
 import { openReviewDocuments } from '../../src/mcp/review/review-documents.ts';
@@ -27,11 +27,7 @@ type Get = <Body>(path: string) => Promise<Answer<Body>>;
 type Problem = { readonly code: string; readonly detail: string };
 
 /** The server of the guide. It describes `get_stock` differently once the file exists. */
-const shopArgs = (changed: string): string[] => [
-  '--disable-warning=ExperimentalWarning',
-  join(root, 'test/mcp/shop-server.ts'),
-  changed,
-];
+const shopArgs = (changed: string): string[] => [join(root, 'test/mcp/shop-server.ts'), changed];
 const shopEntry = (changed: string): ServerEntry => ({
   name: 'shop',
   isTrusted: false,
@@ -187,7 +183,7 @@ describe('on PostgreSQL', () => {
   test('state and answers travel through the database', async () => {
     const { url } = await sharePostgres();
     const ledgerUrl = `${url}?schema=mcp_${randomBytes(6).toString('hex')}`;
-    const open = async (): Promise<Ledger> => {
+    const open = async (): Promise<OpenLedger> => {
       const ledger = await openLedger(ledgerUrl, { spillFolder: makeFolder() });
       onTestFinished(() => ledger.close());
       return ledger;
@@ -218,9 +214,7 @@ describe('on PostgreSQL', () => {
       ledger: theirs,
       version: '1',
       reviews: new ToolReviews(openReviewDocuments(theirs, undefined), () => theirs.now()),
-      board: new GatewayBoard(openReviewDocuments(theirs, undefined, 'gateways'), theirs.owners, () =>
-        theirs.now(),
-      ),
+      board: new GatewayBoard(openReviewDocuments(theirs, undefined, 'gateways'), theirs, () => theirs.now()),
     });
     let isClosed = false;
     const close = async (): Promise<void> => {

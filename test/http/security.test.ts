@@ -1,4 +1,4 @@
-import { allows, mayDo } from '../../src/runtime/host/rights.ts';
+import { allows, mayDo } from '../../src/call/role.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -77,7 +77,7 @@ const confirm = (link: string): ReturnType<typeof bare> =>
   );
 
 describe('who may do what', () => {
-  test('without a token every route is closed, except those that reveal nothing or that a link opens', async () => {
+  test('who may do what without a token every route is closed, except those that reveal nothing or that a link opens', async () => {
     for (const { method, path, access } of routes) {
       const { status } = await bare(
         method,
@@ -244,7 +244,7 @@ describe('browsers', () => {
     expect((await bare('POST', path, fine, body)).status).toBe(200);
   });
 
-  test('with another host name are refused: no name can be pointed at the server', async () => {
+  test('browsers with another host name are refused: no name can be pointed at the server', async () => {
     const { port } = app.server;
     const authorization = `Bearer ${app.tokens.admin}`;
     for (const host of [
@@ -261,7 +261,7 @@ describe('browsers', () => {
       expect((await bare('GET', '/v1/calls', { host, authorization })).status).toBe(200);
   });
 
-  test('for a page under a name that two sockets can share are redirected to the address of the server', async () => {
+  test('browsers for a page under a name that two sockets can share are redirected to the address of the server', async () => {
     const { port, url } = app.server;
     expect(url).toBe(`http://127.0.0.1:${port}`);
     for (const host of [`localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
@@ -356,7 +356,7 @@ describe('decision links', () => {
     );
   });
 
-  test('that were changed, or are for another person or question, open nothing', async () => {
+  test('decision links that were changed, or are for another person or question, open nothing', async () => {
     const { token } = await link('link2', { by: 'Bob', decisions: ['deny'] });
     expect((await use({ token: `${token.slice(0, -2)}aa`, decision: 'deny' })).status).toBe(403);
     expect((await use({ token, decision: 'approve' })).status).toBe(403);

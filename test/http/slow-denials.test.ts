@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import type { Runtime, ToolOutcome } from 'quittance';
 import type { ConfirmationView } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createHttpServer } from 'quittance/http';
 import type { HttpServer } from 'quittance/http';
@@ -46,7 +46,7 @@ type Stage = {
 };
 
 let server: HttpServer;
-let ledger: Ledger;
+let ledger: OpenLedger;
 let runtime: Runtime;
 let folder: string;
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
@@ -69,7 +69,7 @@ export type Answer<Body> = { readonly status: number; readonly body: Body; reado
 
 export type TestServer = {
   readonly server: HttpServer;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly runtime: Runtime;
   readonly ledgerPath: string;
   readonly tokens: Readonly<Record<Role, string>>;

@@ -36,7 +36,7 @@ describe('a client that guesses is asked to wait', () => {
       expect(await tryFive(app, probe)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  test('at the login page', async () => {
+  test('a client that guesses is asked to wait at the login page', async () => {
     app = await startServer(threeTries);
     const form = {
       method: 'POST',
@@ -46,7 +46,7 @@ describe('a client that guesses is asked to wait', () => {
     expect(await tryFive(app, '/login', form)).toEqual([401, 401, 401, 429, 429]);
   });
 
-  test('and an invalid decision link is such a guess', async () => {
+  test('a client that guesses is asked to wait and an invalid decision link is such a guess', async () => {
     app = await startServer(threeTries);
     const guess = {
       method: 'POST',

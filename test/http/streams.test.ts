@@ -24,7 +24,7 @@ async function fill(sessions: number, calls = 1): Promise<void> {
   for (let call = 0; call < calls; call++)
     await Promise.all(
       Array.from({ length: sessions }, async (_, n) =>
-        app.ledger.journal.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
+        app.ledger.append(new SampleCall(`c${call}`, { sessionId: `s${n}` }).whole()),
       ),
     );
 }
@@ -81,12 +81,12 @@ describe('the heads', () => {
 });
 
 describe('an export', () => {
-  test('of three thousand sessions verifies although calls arrive meanwhile', async () => {
+  test('an export of three thousand sessions verifies although calls arrive meanwhile', async () => {
     app = await startServer();
     await fill(3_000);
     const response = await open('/v1/export');
     for (let n = 0; n < 200; n++)
-      await app.ledger.journal.append(
+      await app.ledger.append(
         new SampleCall('late', { sessionId: n % 2 === 0 ? `s${n}` : `new${n}` }).whole(),
       );
     const { text, isWhole } = await readOn(response);
@@ -189,7 +189,7 @@ describe('jobs', () => {
     following.mockRestore();
   });
 
-  test('whose thread dies have failed, and say so', async () => {
+  test('jobs whose thread dies have failed, and say so', async () => {
     app = await startServer();
     const jobs = new Jobs(app.ledger, '/nowhere/at/all/ledger.db');
     const { jobId } = jobs.start({ kind: 'verify', anchor: undefined }, 'ada');

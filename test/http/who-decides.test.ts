@@ -1,5 +1,5 @@
 /** Every way in which a decision or a resolution arrives over HTTP, by role, by token and by requester. */
-import { allows } from '../../src/runtime/host/rights.ts';
+import { allows } from '../../src/call/role.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer, CallDetail, Problem, Role } from 'quittance/http';
 import { routes } from '../../src/http/routes.ts';
@@ -47,9 +47,7 @@ const ask = async (id: string, token: string, more: object = {}): Promise<Answer
 
 const hold = async (id: string): Promise<Held> => {
   const { body } = await ask(id, app.tokens.operator, { waitMs: 0 });
-  await expect
-    .poll(async () => (await app.ledger.journal.readCall('s1', id))?.version ?? 0)
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await app.ledger.readCall('s1', id))?.version ?? 0).toBeGreaterThan(0);
   return body.confirmationId === undefined ? (await ask(id, app.tokens.operator)).body : body;
 };
 
@@ -208,7 +206,7 @@ describe('a decision link', () => {
     });
   });
 
-  test('of the service gives no permission: the person who uses it signs in', async () => {
+  test('a decision link of the service gives no permission: the person who uses it signs in', async () => {
     const held = await hold('l4');
     const token = await app.runtime.confirmations.link(held.confirmationId, { expiresInMs: 60_000 });
     expect((await use(token, { by: 'approver-person' })).status).toBe(403);
@@ -218,7 +216,7 @@ describe('a decision link', () => {
 });
 
 describe('a token', () => {
-  test('with principals acts for those only', async () => {
+  test('a token with principals acts for those only', async () => {
     const { token } = tokens.create({
       name: 'bound',
       role: 'operator',
@@ -241,12 +239,12 @@ describe('a token', () => {
         expect.stringContaining('may speak only for the principals it lists'),
       ]);
     }
-    expect(await app.ledger.journal.readCall('s1', 'bound1')).toBeUndefined();
+    expect(await app.ledger.readCall('s1', 'bound1')).toBeUndefined();
     const principal = { userId: 'bob', orgId: 'acme', claims: { team: ['ops', 'web'] } };
     expect((await ask('bound2', token, { principal })).status).toBe(200);
   });
 
-  test('and a worker are joined by a separator that neither may contain', async () => {
+  test('a token and a worker are joined by a separator that neither may contain', async () => {
     expect(() => tokens.create({ name: 'a/b', role: 'operator' })).toThrow(/may not hold "\/"/);
     const { status } = await send(
       '/v1/handoffs/claim',

@@ -40,7 +40,7 @@ describe('a client that reads nothing', () => {
   });
   afterAll(() => slow.close());
 
-  test('of an answer is cut off', async () => {
+  test('a client that reads nothing of an answer is cut off', async () => {
     const one = `GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1:${slow.server.port}\r\n\r\n`;
     const socket = connect(slow.server.port, '127.0.0.1', () => socket.write(one.repeat(asked)));
     socket.pause();
@@ -128,12 +128,12 @@ describe('input that is not a request', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('with an unknown expectation is answered anyway', async () => {
+  test('input that is not a request with an unknown expectation is answered anyway', async () => {
     const answer = await send(`GET /healthz HTTP/1.1\r\n${host()}Expect: tea\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test('that ends in the middle of its body is the client’s fault only', async () => {
+  test('input that is not a request that ends in the middle of its body is the client’s fault only', async () => {
     const { port } = app.server;
     const counted = 'requests_total{method="POST",route="/v1/calls",status="400"}';
     await new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ import { libraryName } from './library-name.ts';
  * them.
  */
 const saidBefore =
-  /^src\/(?:cli|react|adapters|mcp|replay|testing|view|store|tool|contracts|policy|sandbox)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:behaviors\/|check-options|create-runtime|attempt\/body-context|turn\/open-turn|hold\/await-hold-signal|turn\/turn|host\/(?:behaviors?|retry|where|confirm)\.ts$)|^src\/http\/(?:console-options|http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
+  /^src\/(?:cli|react|adapters|mcp|replay|testing|view|store|tool|contracts|policy|sandbox)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:create-runtime|body-context|open-turn|until-decided|turn|run-handler|behavior|behavior-reader|behaviors|call-options|views|confirm)\.ts$|^src\/http\/(?:console-options|http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
 
 const overHttp = (code: ErrorCode, message: string): string => {
   const { title, detail } = toProblem(new QuittanceError(code, message));

@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { findCommand, parseCommandLine } from '../../src/cli/command-line.ts';
-import { clientPaths } from '../../src/mcp/config/client-paths.ts';
+import { clientPaths } from '../../src/cli/client-configs.ts';
 import { makeFileToken } from '../make-token.ts';
 import { runCli } from '../run-cli.ts';
 import { root } from '../sources.ts';
@@ -26,7 +26,7 @@ function makeHome() {
   const changed = join(home, 'changed');
   const shop = {
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'shop-server.ts'), changed],
+    args: [join(import.meta.dirname, 'shop-server.ts'), changed],
     env: { SHOP_TOKEN: secret },
   };
   const text = `{\n  // my servers\n  "mcpServers": { "shop": ${JSON.stringify(shop)} },\n}\n`;

@@ -14,6 +14,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
 import type { Receiver } from './receiver.ts';
 import { openReceiver } from './receiver.ts';
+import { readCursor } from '../../src/ledger/reads.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const mark = 'LEAKED';
@@ -96,7 +97,7 @@ it.each([
     tools: [named],
     ledger: createMemoryLedger(),
     redaction: { patterns: [{ name: 'customer', pattern: /CUSTOMER-\w+-\d+/ }] },
-    contracts: contractsFromYamlString(`apiVersion: edictum/v1
+    contracts: contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }
@@ -298,12 +299,9 @@ it('events that concern no target read no call and store no position for themsel
     clock,
     ledger: {
       ...ledger,
-      cursors: {
-        ...ledger.cursors,
-        move: (move) => {
-          counts.moves++;
-          return ledger.cursors.move(move);
-        },
+      setCursor: (change) => {
+        if (change.expected?.holder === change.next?.holder) counts.moves++;
+        return ledger.setCursor(change);
       },
     },
   });
@@ -330,9 +328,9 @@ it('events that concern no target read no call and store no position for themsel
   // The position of what concerned no target is stored a little later.
   await turn.call({ id: 'last', name: 'look', arguments: {} });
   await notifications.caughtUp();
-  const before = (await ledger.cursors.read('notifications.ops'))?.position;
+  const before = (await readCursor(ledger, 'notifications.ops'))?.position;
   clock.advance(1_000);
   await eventually(async () =>
-    expect((await ledger.cursors.read('notifications.ops'))?.position).toBeGreaterThan(before ?? 0),
+    expect((await readCursor(ledger, 'notifications.ops'))?.position).toBeGreaterThan(before ?? 0),
   );
 });

@@ -192,7 +192,7 @@ rules:
 
 it('a reminder of a rule goes to further targets after a while', async () => {
   const clock = createManualClock();
-  const contracts = contractsFromYamlString(`apiVersion: edictum/v1
+  const contracts = contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }
@@ -404,7 +404,7 @@ rules:
   });
 
   it.each(['smtp://127.0.0.1', 'smtps://[::1]', 'smtp://localhost.', 'smtps://[::ffff:10.0.0.1]'])(
-    'of a mail server is refused unless it is public: %s',
+    'an address of a mail server is refused unless it is public: %s',
     (server) => {
       expect(readMail(server)).toThrow('n.yaml:6:');
       expect(readMail(server, 'allowPrivate: true')).not.toThrow();
@@ -413,7 +413,7 @@ rules:
   );
 
   it.each(['2130706433', '127.1', '0x7f000001', '0177.0.0.1'])(
-    'of a mail server that only the resolver understands is not reached: %s',
+    'an address of a mail server that only the resolver understands is not reached: %s',
     async (host) => {
       const { runtime } = start(`targets:
   boss: { type: email, server: 'smtp://${host}:9', from: q@example.com, to: [b@example.com] }
@@ -430,11 +430,11 @@ rules:
     },
   );
 
-  it('of a metadata service is refused even if private ones are allowed', () => {
+  it('an address of a metadata service is refused even if private ones are allowed', () => {
     expect(read('https://169.254.169.254/latest', ', allowPrivate: true')).toThrow('metadata');
   });
 
-  it('that turns out to be private when the name is resolved is not reached', async () => {
+  it('an address that turns out to be private when the name is resolved is not reached', async () => {
     const { runtime, notifications } = start(
       `targets:
   rebound: { type: slack, url: 'https://public.example/hook' }

@@ -9,7 +9,7 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import { readNotifications, readQuietHours, startNotifications } from 'quittance/notifications';
 import { createManualClock } from 'quittance/testing';
 import type { ManualClock } from 'quittance/testing';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
 import type { Receiver } from './receiver.ts';
@@ -37,7 +37,7 @@ afterEach(async () => {
   for (const receiver of [ops, boss]) (receiver.received as unknown[]).length = 0;
 });
 
-function runtimeOn(clock: ManualClock, ledger: Ledger, more: object = {}): Runtime {
+function runtimeOn(clock: ManualClock, ledger: OpenLedger, more: object = {}): Runtime {
   const runtime = createRuntime({ tools: [pay], ledger, clock, ...more });
   closing.push(() => runtime.close());
   return runtime;
@@ -118,7 +118,7 @@ describe('quiet hours', () => {
 
   it('extend the time limit of a rule, over a weekend', async () => {
     const clock = createManualClock(Date.parse('2026-11-13T20:30:00Z')); // Friday 21:30 in Berlin
-    const contracts = contractsFromYamlString(`apiVersion: edictum/v1
+    const contracts = contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }
@@ -131,7 +131,7 @@ rules:
     expect(new Date(expiresAt).toISOString()).toBe('2026-11-16T06:30:00.000Z');
   });
 
-  it('that cannot be understood are refused when the runtime is created', () => {
+  it('quiet hours that cannot be understood are refused when the runtime is created', () => {
     const create = (hours: unknown) => () =>
       createRuntime({ tools: [pay], ledger: createMemoryLedger(), quietHours: hours as typeof quietHours });
     expect(create([{ from: '22:00', to: '07:00', timeZone: 'Nowhere' }])).toThrow('quietHours[0].timeZone');
@@ -203,9 +203,9 @@ rules:
     expect(boss.received).toHaveLength(0);
   });
 
-  it('of rules, and their escalations, wait for the end of quiet hours too, and an approval still counts', async () => {
+  it('reminders of the file of rules, and their escalations, wait for the end of quiet hours too, and an approval still counts', async () => {
     const clock = createManualClock(Date.parse('2026-01-15T20:30:00Z')); // 21:30 in Berlin
-    const contracts = contractsFromYamlString(`apiVersion: edictum/v1
+    const contracts = contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }
@@ -258,7 +258,7 @@ rules:
   it('cover the reminders of rules if the process that asked is gone', async () => {
     const clock = createManualClock(Date.parse('2026-01-15T10:00:00Z'));
     const ledger = createMemoryLedger({ clock });
-    const contracts = contractsFromYamlString(`apiVersion: edictum/v1
+    const contracts = contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }

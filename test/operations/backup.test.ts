@@ -298,11 +298,9 @@ test('[nothing-lost] a result that is only in the spill file is in the backup, a
   const path = at('spilled.db');
   const real = await openLedger(path);
   const ledger = alterLedger(real, {
-    journal: {
-      append: (entry) => {
-        if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('The disk is full.');
-        return real.journal.append(entry);
-      },
+    append: (entry) => {
+      if (entry.events.some(({ type }) => type === 'tool.responded')) throw new Error('The disk is full.');
+      return real.append(entry);
     },
   });
   const tools = [

@@ -17,7 +17,6 @@ import { root } from '../sources.ts';
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
   readonly bin: { readonly quittance: string };
-  readonly optionalDependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly engines: { readonly node: string };
 };
@@ -76,12 +75,12 @@ describe('the Dockerfile', () => {
       [...run.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name),
     );
     expect(scripts.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
-    const known = { ...manifest.optionalDependencies, ...manifest.peerDependencies };
+    const known = manifest.peerDependencies;
     const [installed = ''] = of('RUN').filter((run) => run.includes('npm install'));
     const names = installed.slice(installed.indexOf('.tgz ') + 5).split(' ');
     expect(names.filter((name) => !Object.hasOwn(known, name))).toEqual([]);
     // Every optional package that a setting of the server can need, except telemetry, which the host loads.
-    expect(names.toSorted()).toEqual(['better-sqlite3', 'nodemailer', 'openid-client', 'pg']);
+    expect(names.toSorted()).toEqual(['nodemailer', 'openid-client', 'pg']);
   });
 
   test('runs the program as a user without rights, with settings that it knows', () => {

@@ -10,12 +10,13 @@ import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { applyRetention } from '../../src/ledger/removal.ts';
-import { runRetention } from '../../src/cli/serve/run-retention.ts';
+import { runRetention } from '../../src/cli/commands/serve.ts';
 import { eventually } from '../eventually.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
+import { findSessions } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-removal-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -38,7 +39,7 @@ const tools = [
 const stores = ['sqlite', 'postgres'] as const;
 describe.each(stores)('on %s', (kind) => {
   let url: string;
-  let ledger: Ledger;
+  let ledger: OpenLedger;
   let runtime: Runtime;
   let server: HttpServer;
   let clock: ManualClock;
@@ -70,8 +71,8 @@ describe.each(stores)('on %s', (kind) => {
       body: JSON.stringify(body),
     });
   const sessions = async (): Promise<readonly string[]> =>
-    (await ledger.queries.findSessions({ limit: 100 })).rows.map(({ sessionId }) => sessionId).sort();
-  const ownEvents = async (): Promise<readonly object[]> => ledger.journal.readSession('quittance.ledger');
+    (await findSessions(ledger, { limit: 100 })).rows.map(({ sessionId }) => sessionId).sort();
+  const ownEvents = async (): Promise<readonly object[]> => ledger.readSession('quittance.ledger');
 
   test('an admin erases a call and drops a session over HTTP, and the chain says who and why', async () => {
     for (const id of ['h1', 'h2']) await make(id, 'get');
@@ -80,7 +81,7 @@ describe.each(stores)('on %s', (kind) => {
     expect((await post('/v1/sessions/none/drop', { reason: 'x' })).status).toBe(404);
     const erased = await post('/v1/sessions/h1/calls/c/erase', { reason: 'request 17' });
     expect(await erased.json()).toMatchObject({ sessionId: 'h1' });
-    expect(await ledger.journal.readSession('h1', 'without_call')).toContainEqual(
+    expect(await ledger.readSession('h1', 'without_call')).toContainEqual(
       expect.objectContaining({ type: 'body.erased', reason: 'request 17' }),
     );
     expect(JSON.stringify(await runtime.calls.list({ sessionId: 'h1' }))).not.toContain('contents');

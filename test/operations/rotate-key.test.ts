@@ -14,9 +14,8 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
-import { createKeyRing, formatKeyRing, parseKeyRing } from '../../src/ledger/key-ring.ts';
-import { createSeal } from '../../src/ledger/seal.ts';
+import type { OpenLedger } from 'quittance/store';
+import { createKeyRing, formatKeyRing, parseKeyRing, createSeal } from '../../src/ledger/seal.ts';
 import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
 import { eventually } from '../eventually.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
@@ -45,7 +44,7 @@ const run = (...args: readonly string[]): ReturnType<typeof runProgramHere> =>
   runProgramHere([...args, '--ledger', path], { cwd: folder, readTyped: confirming });
 
 async function withRuntime<Result>(
-  work: (runtime: Runtime, ledger: Ledger) => Promise<Result>,
+  work: (runtime: Runtime, ledger: OpenLedger) => Promise<Result>,
 ): Promise<Result> {
   const ledger = await openLedger(path);
   const runtime = createRuntime({ tools, ledger });
@@ -99,7 +98,7 @@ async function sealedTexts(): Promise<readonly string[]> {
   const database = await openLedgerFile(path, true);
   try {
     return database
-      .prepare<[], { text: string }>('SELECT text FROM sealed')
+      .prepare<{ text: string }>('SELECT text FROM sealed')
       .all()
       .map(({ text }) => text);
   } finally {
@@ -232,7 +231,7 @@ describe('a lost or wrong key', () => {
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
-  test('that is missing can be given up', async () => {
+  test('a lost or wrong key that is missing can be given up', async () => {
     await withRuntime((runtime) => hold(runtime, 'a'));
     rmSync(`${path}.key`);
     expect(await run('rotate-key', '--lost')).toMatchObject({

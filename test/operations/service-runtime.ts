@@ -1,11 +1,11 @@
 /** The runtime of a server under test: a slow effect, and a tool that asks. */
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 
 const input = { type: 'object' } as const;
 
-export default (ledger: Ledger): Runtime =>
+export default (ledger: OpenLedger): Runtime =>
   createRuntime({
     ledger,
     tools: [

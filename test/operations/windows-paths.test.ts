@@ -2,11 +2,16 @@
 import { win32 } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseLedgerUrl } from '../../src/store/ledger-url.ts';
-import { isWindowsAlias } from '../../src/policy/sandbox/windows-alias.ts';
-import type { PathSystem } from '../../src/runtime/files/real-path.ts';
-import { realPath, toPlace } from '../../src/runtime/files/real-path.ts';
-import { compilePaths } from '../../src/policy/sandbox/compile-paths.ts';
-import { placeSpelling, baseOf, readBase, type FoundPath } from '../../src/policy/sandbox/found-path.ts';
+import {
+  isWindowsAlias,
+  placeSpelling,
+  baseOf,
+  readBase,
+  type FoundPath,
+} from '../../src/policy/sandbox/found-path.ts';
+import type { PathSystem } from '../../src/runtime/own-files.ts';
+import { realPath, toPlace } from '../../src/runtime/own-files.ts';
+import { compilePaths } from '../../src/policy/sandbox/sandbox.ts';
 import { readPath } from '../../src/policy/sandbox/path-spelling.ts';
 import type { PolicyWorld } from '../../src/policy/language/policy-call.ts';
 

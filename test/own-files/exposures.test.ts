@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RuntimeTrouble } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { contractsFromTemplate, contractsFromYaml } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runProgramHere } from '../run-program.ts';
 
 let root = '';
-let ledger: Ledger;
+let ledger: OpenLedger;
 beforeEach(async () => {
   root = realpathSync(mkdtempSync(join(tmpdir(), 'exposures-')));
   mkdirSync(join(root, 'workspace'));
@@ -52,12 +52,15 @@ async function troubles(path: string, workingDirectory: string): Promise<readonl
 }
 
 describe('a runtime warns once, at its start, of an allowed folder that contains its own files', () => {
-  test.each(['.', './', 'workspace/..', 'absolute'])('within %j', async (within) => {
-    const path = write(within === 'absolute' ? root : within);
-    expect(await troubles(path, root)).toEqual(['.quittance/ledger.db', 'contracts.yaml']);
-  });
+  test.each(['.', './', 'workspace/..', 'absolute'])(
+    'a runtime warns once, at its start, of an allowed folder that contains its own files within %j',
+    async (within) => {
+      const path = write(within === 'absolute' ? root : within);
+      expect(await troubles(path, root)).toEqual(['.quittance/ledger.db', 'contracts.yaml']);
+    },
+  );
 
-  test('through a link to the folder above', async () => {
+  test('a runtime warns once, at its start, of an allowed folder that contains its own files through a link to the folder above', async () => {
     symlinkSync(root, join(root, 'workspace', 'up'));
     expect(await troubles(write(join(root, 'workspace', 'up')), root)).toEqual([
       '.quittance/ledger.db',
@@ -74,7 +77,7 @@ describe('a runtime warns once, at its start, of an allowed folder that contains
     expect(await troubles(path, root)).toEqual([]);
   });
 
-  test('with templates too', async () => {
+  test('a runtime warns once, at its start, of an allowed folder that contains its own files with templates too', async () => {
     const told: RuntimeTrouble[] = [];
     const contracts = contractsFromTemplate('coding-agent', { workingDirectory: root });
     const runtime = createRuntime({

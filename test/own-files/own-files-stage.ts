@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime, ToolMode, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Door } from '../attacks/attack-class.ts';
 
@@ -13,7 +13,7 @@ export type OwnFilesStage = {
   readonly agent: string;
   readonly ledgerPath: string;
   readonly contractsPath: string;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly runtime: Runtime;
   /** The names of the tools whose bodies ran. */
   readonly ran: string[];

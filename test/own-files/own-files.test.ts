@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import * as quittance from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
@@ -67,7 +68,11 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
   test('a substitution, a pattern above a folder and a NUL hide no file', async () => {
     const { ledgerPath: path } = stage;
     const commands = [`cat $(echo ${path})`, `x="$(<${path})"`, `cat <(cat ${path})`, `cat \`echo ${path}\``];
-    const below = ['$H/.quittance/credentials.json', '/r*/.quittance/credentials.json', '~root/.quittance/x'];
+    const below = [
+      '$H/.quittance/credentials.json',
+      join(dirname(homedir()), '*', '.quittance', 'credentials.json'),
+      '~root/.quittance/x',
+    ];
     for (const command of [...commands, ...below.map((each) => `cat ${each}`)])
       expect({ command, ...(await stage.call('Bash', { command })) }).toMatchObject({ command, ...refused });
     expect(await stage.call('read_file', { path: `${path}\0.txt` })).toMatchObject(refused);
@@ -199,6 +204,21 @@ describe('a tool that runs commands', () => {
     );
     await createRuntime({ ...options, ownFiles: 'reachable' }).close();
     await createRuntime({ ...options, ownFiles: { outOfReach: [spec.name] } }).close();
+    await close();
+  });
+
+  test('a tool that reads only by a word in its name may not name the contract file', async () => {
+    const { agent, contractsPath, close } = await setOwnFilesStage(door, 'outside');
+    const loaded = await contractsFromYaml(contractsPath, { workingDirectory: agent });
+    const tools = ['get_notes', 'notes_show'].map((name) => defineTool({ name, run: () => 'done' }));
+    const runtime = createRuntime({ tools, contracts: loaded, ledger: createMemoryLedger() });
+    const turn = runtime.turn({ sessionId: 's' });
+    const ends = [];
+    for (const { name } of tools)
+      ends.push((await turn.call({ id: name, name, arguments: { path: contractsPath } })).type);
+    expect(ends).toEqual(['ToolExecutionResult', 'ToolDenied']);
+    await runtime.close();
+    loaded.close();
     await close();
   });
 

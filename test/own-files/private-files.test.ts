@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { createHttpServer } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 let root = '';
 let folder = '';
 let path = '';
-let ledger: Ledger | undefined;
+let ledger: OpenLedger | undefined;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'private-'));
@@ -32,7 +32,7 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const open = async (): Promise<Ledger> => (ledger = await openLedger(path));
+const open = async (): Promise<OpenLedger> => (ledger = await openLedger(path));
 const key = (): string => `${path}.key`;
 const tokens = (): string => `${path}.tokens`;
 
@@ -63,7 +63,7 @@ describe('the seal key', () => {
     [0o640, 'can be read by others'],
     [0o660, 'can be written by others'],
     [0o602, 'can be written by others'],
-  ])('of mode %o is refused: it %s', async (mode, why) => {
+  ])('the seal key of mode %o is refused: it %s', async (mode, why) => {
     writeKey(mode);
     const opened = await open();
     expect(() => createRuntime({ tools: [], ledger: opened })).toThrow(
@@ -79,7 +79,7 @@ describe('the seal key', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('in a folder that others can write is refused, even before it exists', async () => {
+  test('the seal key in a folder that others can write is refused, even before it exists', async () => {
     mkdirSync(folder);
     chmodSync(folder, 0o777);
     const opened = await open();
@@ -103,7 +103,7 @@ describe('the seal key', () => {
     expect(opened.sealKey).toHaveLength(32);
   });
 
-  test('that is a folder is refused', async () => {
+  test('the seal key that is a folder is refused', async () => {
     mkdirSync(key(), { recursive: true, mode: 0o700 });
     chmodSync(folder, 0o700);
     const opened = await open();
@@ -111,14 +111,14 @@ describe('the seal key', () => {
   });
 
   // Only root can change the owner of a file.
-  test.skipIf(userInfo().uid !== 0)('of another user is refused', async () => {
+  test.skipIf(userInfo().uid !== 0)('the seal key of another user is refused', async () => {
     writeKey(0o600);
     chownSync(key(), 12_345, 12_345);
     const opened = await open();
     expect(() => opened.sealKey).toThrow(`belongs to another user. Put it right with: chown 0 ${key()}`);
   });
 
-  test('in a folder with a space is fixed by a command that can be typed', async () => {
+  test('the seal key in a folder with a space is fixed by a command that can be typed', async () => {
     folder = join(root, "Ada's state");
     path = join(folder, 'ledger.db');
     writeKey(0o644);
@@ -128,14 +128,17 @@ describe('the seal key', () => {
 });
 
 describe('the token file', () => {
-  test.each([0o660, 0o606, 0o622])('of mode %o stops the server at its start', async (mode) => {
-    writeTokens(mode);
-    await expect(serve()).rejects.toThrow(
-      `The token file, ${tokens()}, can be written by others. Put it right with: chmod 600 ${tokens()}`,
-    );
-  });
+  test.each([0o660, 0o606, 0o622])(
+    'the token file of mode %o stops the server at its start',
+    async (mode) => {
+      writeTokens(mode);
+      await expect(serve()).rejects.toThrow(
+        `The token file, ${tokens()}, can be written by others. Put it right with: chmod 600 ${tokens()}`,
+      );
+    },
+  );
 
-  test('that others can only read is accepted: it contains digests', async () => {
+  test('the token file that others can only read is accepted: it contains digests', async () => {
     writeTokens(0o644);
     await expect(serve()).resolves.toBeUndefined();
   });
@@ -152,7 +155,7 @@ describe('the token file', () => {
     );
   });
 
-  test('in a folder that others can write stops the server even if the file does not exist yet', async () => {
+  test('the token file in a folder that others can write stops the server even if the file does not exist yet', async () => {
     mkdirSync(folder);
     writeKey(0o600);
     chmodSync(folder, 0o777);

@@ -519,7 +519,7 @@ describe('time', () => {
   });
 
   test('never replaces the people, also if another rule of a merged document lets the call run', async () => {
-    const soft = `apiVersion: edictum/v1
+    const soft = `apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: soft }
 extends: approvals
@@ -717,7 +717,7 @@ test('onConfirm is asked again until the quorum is complete', async () => {
 });
 
 test('[bound-approval] the stage of a workflow may need several people', async () => {
-  const workflow = `apiVersion: edictum/v1
+  const workflow = `apiVersion: quittance/v1
 kind: Workflow
 metadata: { name: release, version: '1' }
 stages:

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool, Runtime } from 'quittance';
 import type { ConfirmationView } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -13,6 +13,8 @@ import { startServer } from '../http/start-server.ts';
 import { runInProcess } from '../run-in-process.ts';
 import { envelope, quiet } from '../stage.ts';
 import { question } from './question.ts';
+import type { ToolCallView } from '../../src/view/tool-call-view.ts';
+import { findToolCall, noToolCalls, reduceToolCalls } from '../../src/view/tool-calls.ts';
 import { alterLedger } from '../alter-ledger.ts';
 
 const folders: string[] = [];
@@ -54,7 +56,7 @@ async function ask(
 }
 
 const on =
-  (ledger: Ledger, tool: AnyTool = save()) =>
+  (ledger: OpenLedger, tool: AnyTool = save()) =>
   (held: boolean): Runtime =>
     createRuntime({ ledger, tools: [tool], treatments: { safe_write: held ? 'ask' : 'run' } });
 
@@ -130,11 +132,9 @@ describe('a held call without a preview', () => {
     const memory = createMemoryLedger();
     let reads = 0;
     const counting = alterLedger(memory, {
-      journal: {
-        readCall: (...args) => {
-          reads++;
-          return memory.journal.readCall(...args);
-        },
+      readCall: (...args) => {
+        reads++;
+        return memory.readCall(...args);
       },
     });
     const earlier = Array.from({ length: 40 }, (_, n) => ({ path: `other-${n}` }));
@@ -146,6 +146,50 @@ describe('a held call without a preview', () => {
     void runtime.turn({ sessionId: 's' }).call(envelope('held', 'save_page', { path: 'a' }));
     await quiet();
     expect(reads).toBeLessThanOrEqual(12);
+  });
+});
+
+describe('a safe write that runs without a question', () => {
+  const run = async (tool: AnyTool, ...given: readonly Given[]): Promise<ToolCallView['comparison']> => {
+    const runtime = createRuntime({ tools: [tool] });
+    const turn = runtime.turn({ sessionId: 's' });
+    for (const [n, args] of given.entries()) await turn.call(envelope(`c${n}`, tool.name, args));
+    const calls = reduceToolCalls(noToolCalls, await runtime.events.list({ sessionId: 's' }));
+    return findToolCall(calls, `c${given.length - 1}`, 's')?.comparison;
+  };
+
+  it('is compared with the last call on the same resource too', async () => {
+    const shown = await run(save(), { path: 'a', title: 'Old' }, { path: 'b' }, { path: 'a', title: 'New' });
+    expect(shown).toMatchObject({
+      callId: 'c0',
+      fields: [{ name: '$.title', before: 'Old', after: 'New' }],
+      more: 0,
+    });
+  });
+
+  let keys = 0;
+  it.each<[string, AnyTool, ToolCallView['comparison']]>([
+    ['another resource', save({ resourceKeys: () => [String(keys++)] }), 'none'],
+    ['a tool that does not say what it touches', save({ resourceKeys: undefined }), 'none'],
+    ['a tool with a preview', save({ preview: () => ({ kind: 'text', text: 'Saves it.' }) }), undefined],
+    ['a read', save({ mode: 'read' }), undefined],
+  ])('says that there is nothing to compare, or has no need to: %s', async (_, tool, expected) => {
+    expect(await run(tool, { path: 'a' }, { path: 'a', title: 'New' })).toBe(expected);
+  });
+
+  it('is shown with its comparison on the command line', async () => {
+    const path = join(newFolder(), 'ledger.db');
+    const ledger = await openLedger(path);
+    for (const [id, title] of ['Old', 'New'].entries())
+      await on(ledger)(false)
+        .turn({ sessionId: 's' })
+        .call(envelope(`c${id}`, 'save_page', { path: 'a', title }));
+    const page = await runInProcess(['show', 'c1'], { ledger: path, columns: 100 });
+    expect(page.out).toContain('Compared with call c0');
+    expect(page.out).toContain('$.title: "Old" → "New"');
+    const first = await runInProcess(['show', 'c0'], { ledger: path, columns: 100 });
+    expect(first.out).toMatch(/No preview\n +The tool has no preview/);
+    await ledger.close();
   });
 });
 
@@ -172,7 +216,7 @@ it('[secrets-stay-out] values hidden in either call stay hidden, and may differ'
 });
 
 describe('people see the comparison', () => {
-  it('on the command line, and a message if there is none', async () => {
+  it('people see the comparison on the command line, and a message if there is none', async () => {
     const path = join(newFolder(), 'ledger.db');
     const ledger = await openLedger(path);
     const runtimes = on(ledger);
@@ -202,7 +246,7 @@ describe('people see the comparison', () => {
     await ledger.close();
   });
 
-  it('over HTTP', async () => {
+  it('people see the comparison over HTTP', async () => {
     const started = await startServer();
     const view = await ask(on(started.ledger), [{ path: 'a', title: 'Old' }], { path: 'a', title: 'New' });
     const { body } = await started.get<ConfirmationView>(`/v1/confirmations/${view.confirmationId}`);

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import type { ConfirmationView } from '../../src/runtime/host/confirmation-view.ts';
-import { listConfirmations } from '../../src/runtime/people/list-confirmations.ts';
+import type { ConfirmationView } from '../../src/runtime/views.ts';
+import { listConfirmations } from '../../src/runtime/decide-confirmation.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { startHost } from './start-host.ts';
@@ -187,7 +187,7 @@ describe('a shell that the host started', () => {
         await refused(`unshare --user --map-root-user --pid --fork ${proc} ${approve}`, 'process');
   });
 
-  test('that is detached is no longer below the host, and then needs a token', async () => {
+  test('a shell that the host started that is detached is no longer below the host, and then needs a token', async () => {
     const host = await startHost(ledger);
     const token = makeFileToken(ledger, 'approver', 'Ada');
     const args = await approveArguments();

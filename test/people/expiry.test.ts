@@ -80,7 +80,7 @@ describe('a question', () => {
     expect(await asked).toMatchObject({ reason: 'expired', code: 'confirmation.expired' });
   });
 
-  it('with an invalid time stops the call, with a reason', async () => {
+  it('a question with an invalid time stops the call, with a reason', async () => {
     const { turn } = setStage({
       tools: [defineTool({ name: 'delete_it', run: () => 'gone' })],
       onPreToolUse: () => ToolDecision.requiresConfirmation('Sure?', { timeoutMs: Number.NaN }),
@@ -88,7 +88,7 @@ describe('a question', () => {
     expect(await turn.call(envelope('c', 'delete_it'))).toMatchObject({ code: 'policy.hook' });
   });
 
-  it('of a rule expires after its time: denied as expired, which differs from a person’s denial', async () => {
+  it('a question of a rule expires after its time: denied as expired, which differs from a person’s denial', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10'));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -113,13 +113,13 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('of a rule without a time expires after five minutes', async () => {
+  it('a question of a rule without a time expires after five minutes', async () => {
     const { clock, runtime, turn } = setDesk(asking());
     void turn.call(pay);
     expect((await question(runtime)).expiresAt).toBe(clock.now() + 300_000);
   });
 
-  it('without an answer lets the call run if its rule says so, and the rule is recorded as the decider', async () => {
+  it('a question without an answer lets the call run if its rule says so, and the rule is recorded as the decider', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -137,7 +137,7 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('about a preview that expires lets nothing run unanswered, whatever its rule says', async () => {
+  it('a question about a preview that expires lets nothing run unanswered, whatever its rule says', async () => {
     const ran: unknown[] = [];
     const tool = defineTool({
       name: 'pay',
@@ -153,7 +153,7 @@ describe('a question', () => {
     expect(ran).toEqual([]);
   });
 
-  it('that would let the call run still lets a person deny it first', async () => {
+  it('a question that would let the call run still lets a person deny it first', async () => {
     const { clock, runtime, turn, ran } = setDesk(asking(', timeout: 10, timeout_effect: allow'));
     const asked = turn.call(pay);
     await runtime.confirmations.decide((await question(runtime)).confirmationId, {
@@ -166,7 +166,7 @@ describe('a question', () => {
     expect(ran).toEqual([]);
   });
 
-  it('with several asks takes the shortest time, and one block among them blocks', async () => {
+  it('a question with several asks takes the shortest time, and one block among them blocks', async () => {
     const rule = (id: string, then: string) =>
       `  - { id: ${id}, type: pre, tool: pay, when: { args.cents: { gt: 0 } }, then: { action: ask, message: m${then} } }`;
     const { clock, runtime, turn, ran } = setDesk(
@@ -202,7 +202,7 @@ describe('a question', () => {
 });
 
 describe('an approval', () => {
-  it('that is used too late does not count: the time covers decision and use', async () => {
+  it('an approval that is used too late does not count: the time covers decision and use', async () => {
     const ran: unknown[] = [];
     const gate = Promise.withResolvers<void>();
     let looks = 0;

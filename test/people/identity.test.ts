@@ -41,7 +41,7 @@ async function held(options: { separateDuties?: boolean } = {}) {
 }
 
 describe('bound-approval: how the person was identified is on record', () => {
-  test('for a decision; without an identity it is self-asserted', async () => {
+  test('bound-approval: how the person was identified is on record for a decision; without an identity it is self-asserted', async () => {
     const { runtime, ask } = await held();
     const first = await ask('a');
     const { inputDigest } = first;
@@ -65,7 +65,7 @@ describe('bound-approval: how the person was identified is on record', () => {
     expect(audit.at(-1)?.decidedBy?.identity).toEqual(ada);
   });
 
-  test('for grants, revocations, undos and workflow moves', async () => {
+  test('bound-approval: how the person was identified is on record for grants, revocations, undos and workflow moves', async () => {
     const { runtime, turn } = await held();
     const grant = await runtime.grants.give({ sessionId: 's', toolName: 'wipe', by: 'ada', identity: ada });
     expect(grant.identity).toEqual(ada);
@@ -85,15 +85,15 @@ describe('bound-approval: how the person was identified is on record', () => {
     expect(undone?.undone?.by).toMatchObject({ name: 'ada', identity: ada });
   });
 
-  test('for erasures and removals', async () => {
+  test('bound-approval: how the person was identified is on record for erasures and removals', async () => {
     const { ledger, runtime, turn } = await held();
     await turn.call(call('p', 'price'));
-    await ledger.retention.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
+    await ledger.erase({ sessionId: 's', by: 'ada', identity: ada, reason: 'asked to' });
     const events = await runtime.events.list({ sessionId: 's' });
     expect(events.find(({ type }) => type === 'body.erased')).toMatchObject({ by: 'ada', identity: ada });
   });
 
-  test('and is one of the known kinds', async () => {
+  test('bound-approval: how the person was identified is on record and is one of the known kinds', async () => {
     const { runtime, ask } = await held();
     const { confirmationId } = await ask('a');
     for (const identity of [
@@ -165,7 +165,7 @@ describe('an id of dots', () => {
       code: 'config.invalid',
     });
     expect(() => runtime.workflow({ sessionId: id })).toThrow(/sessionId must be/);
-    expect(await ledger.journal.readSession(id)).toEqual([]);
+    expect(await ledger.readSession(id)).toEqual([]);
   });
 
   test.each(['...', '.a', 'report.html', 'a..b'])('%j is one', async (id) => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime, ToolMode, ToolOutcome } from 'quittance';
 import type { PersonDecision } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, ToolDecision } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
@@ -35,7 +35,7 @@ const noInTime: PersonDecision = { decision: 'deny', by: 'ada', receivedAt: expi
 
 let folder: string;
 let clock: ManualClock;
-let ledgers: Ledger[];
+let ledgers: OpenLedger[];
 let runtimes: Runtime[];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-late-'));
@@ -49,7 +49,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const open = async (): Promise<Ledger> => {
+const open = async (): Promise<OpenLedger> => {
   const ledger = await openLedger(join(folder, 'ledger.db'), { clock });
   ledgers.push(ledger);
   return ledger;
@@ -192,7 +192,7 @@ it('counts even if the checks stop the call too: the person is named', async () 
   await checking;
   await decider.confirmations.decide(confirmationId, { ...noInTime, reason: 'not today' });
   check.resolve(ToolDecision.block('The hook says no.'));
-  expect(await asked).toMatchObject({ type: 'ToolDenied', details: 'ada said no: not today' });
+  expect(await asked).toMatchObject({ type: 'ToolDenied', details: 'Denied by ada: not today' });
   await expectSettledOnce(holder);
 });
 

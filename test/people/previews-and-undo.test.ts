@@ -3,20 +3,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool, CancelledOperation, PreviewedOperation, Runtime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkSideRows } from '../../src/replay/check-side-rows.ts';
+import { checkSideRows } from '../../src/replay/verify-ledger.ts';
 import { SideFold } from '../../src/ledger/side-fold.ts';
 import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
 import { question, yes } from './question.ts';
+import { readSealed } from '../../src/ledger/reads.ts';
 
 let folder: string;
-const open: Ledger[] = [];
+const open: OpenLedger[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'quittance-previews-'));
 });
@@ -25,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-type Process = { readonly runtime: Runtime; readonly ledger: Ledger; readonly die: () => Promise<void> };
+type Process = { readonly runtime: Runtime; readonly ledger: OpenLedger; readonly die: () => Promise<void> };
 
 const clock = createManualClock();
 
@@ -42,10 +43,10 @@ async function start(...tools: readonly AnyTool[]): Promise<Process> {
 }
 
 /** The findings of `quittance verify` about side rows. */
-async function problems(ledger: Ledger): Promise<readonly string[]> {
+async function problems(ledger: OpenLedger): Promise<readonly string[]> {
   const fold = new SideFold();
   const catchUp = async (): Promise<void> => {
-    for (const entry of await ledger.entries.read({ after: fold.position, limit: 1_000 }))
+    for (const entry of await ledger.readEntries({ after: fold.position, limit: 1_000 }))
       fold.add(readEntry(entry), entry.position);
   };
   const found: string[] = [];
@@ -127,14 +128,14 @@ describe('a preview', () => {
     for (const note of ['k-4712', 'open']) {
       const { confirmationId, inputDigest, preview } = await question(runtime);
       expect(await problems(ledger)).toEqual([]);
-      expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
+      expect(await readSealed(ledger, 's', 'c')).toBeDefined();
       const { revision = 0 } = preview ?? {};
       const edit = { decision: 'edit', by: 'ada', inputDigest, revision, arguments: { note } } as const;
       await runtime.confirmations.decide(confirmationId, edit);
     }
     const asked = await question(runtime);
     expect(await problems(ledger)).toEqual([]);
-    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeUndefined();
     await runtime.confirmations.decide(asked.confirmationId, yes(asked));
     expect(await outcome).toMatchObject({ output: {} });
   });
@@ -169,7 +170,7 @@ describe('a preview', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that changes with every edit is asked about once each time', async () => {
+  it('a preview that changes with every edit is asked about once each time', async () => {
     const tool = defineTool({
       name: 'write',
       mode: 'local',
@@ -193,7 +194,7 @@ describe('a preview', () => {
     expect(await outcome).toMatchObject({ output: null });
   });
 
-  it('that expired while no process ran lets nothing run, and is released', async () => {
+  it('a preview that expired while no process ran lets nothing run, and is released', async () => {
     const first = await start(writer(() => ({ ...secret(), expiresInMs: 1_000 })).tool);
     void first.runtime
       .turn({ sessionId: 's' })
@@ -276,12 +277,12 @@ describe('an undo', () => {
   it('keeps the sealed input until its time is up, and the cleanup drops it then', async () => {
     const { runtime, ledger } = await start(remover(true, () => 'back'));
     await runtime.turn({ sessionId: 's' }).call(remove);
-    await ledger.integrity.rebuild();
-    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
+    await ledger.rebuild();
+    expect(await readSealed(ledger, 's', 'c')).toBeDefined();
     clock.advance(60_000);
     expect(await problems(ledger)).toEqual([]);
-    await ledger.integrity.rebuild();
-    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    await ledger.rebuild();
+    expect(await readSealed(ledger, 's', 'c')).toBeUndefined();
     expect(await problems(ledger)).toEqual([]);
   });
 });

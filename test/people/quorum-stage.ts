@@ -5,7 +5,7 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import type { DirectIdentity, ProviderIdentity } from 'quittance/events';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { ConfirmationView, PersonDecision } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { expect } from 'vitest';
@@ -27,7 +27,7 @@ export const person = (
 });
 
 export const ruleset = (...rules: readonly string[]): string =>
-  `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: approvals }\ndefaults: { mode: enforce }\nrules:\n${rules.join('')}`;
+  `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: { name: approvals }\ndefaults: { mode: enforce }\nrules:\n${rules.join('')}`;
 
 /** A rule about `pay` with this approval, in flow style. */
 export const payRule = (
@@ -42,7 +42,7 @@ export const payRule = (
 
 export type QuorumStage = {
   readonly runtime: Runtime;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly clock: ManualClock;
   readonly ran: unknown[];
   /** Makes a call and returns its question. */
@@ -62,7 +62,7 @@ export type QuorumStage = {
 };
 
 type Options = {
-  readonly ledger?: Ledger;
+  readonly ledger?: OpenLedger;
   readonly clock?: ManualClock;
   readonly options?: object;
 };
@@ -120,7 +120,7 @@ export function quorumStage(
 }
 
 /** `quittance verify` finds nothing wrong. */
-export async function expectVerified(ledger: Ledger): Promise<void> {
+export async function expectVerified(ledger: OpenLedger): Promise<void> {
   const findings: unknown[] = [];
   const startProgress = () => ({ step: () => undefined, done: () => undefined });
   const { signal } = new AbortController();

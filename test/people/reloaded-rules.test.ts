@@ -26,7 +26,7 @@ function setDesk(text: string) {
 const pay = envelope('c', 'pay', { cents: 500 });
 
 describe('rules that were reloaded while a call was held', () => {
-  it('that block it now override the approval', async () => {
+  it('rules that were reloaded while a call was held that block it now override the approval', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -42,7 +42,7 @@ describe('rules that were reloaded while a call was held', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that ask by the same rule with the same body let the approval count', async () => {
+  it('rules that were reloaded while a call was held that ask by the same rule with the same body let the approval count', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -58,7 +58,7 @@ describe('rules that were reloaded while a call was held', () => {
     ]);
   });
 
-  it('that allow it now let the approval count', async () => {
+  it('rules that were reloaded while a call was held that allow it now let the approval count', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);
@@ -73,28 +73,31 @@ describe('rules that were reloaded while a call was held', () => {
     ['the same rule with another message', ruleset(rule('big', 'ask', 100, 'Now I mean it.'))],
     ['another rule', ruleset(rule('huge', 'ask', 100))],
     ['a rule more', ruleset(rule('big', 'ask', 100), rule('huge', 'ask', 200))],
-  ])('that ask by %s ask again, and the first approval does not count', async (_, text) => {
-    const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
-    const asked = turn.call(pay);
-    const first = await question(runtime);
-    contracts.reload(text);
-    await runtime.confirmations.decide(first.confirmationId, yes(first));
-    const second = await question(runtime);
-    expect(second.confirmationId).not.toBe(first.confirmationId);
-    expect(second.policyVersion).toBe(contracts.version);
-    expect(ran).toEqual([]);
-    await runtime.confirmations.decide(second.confirmationId, yes(second, 'bob'));
-    expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
-    expect(ran).toHaveLength(1);
-    expect(await auditKinds(runtime, 'c')).toEqual([
-      'requires_confirmation',
-      'requires_confirmation',
-      'completed',
-    ]);
-    await expectSettledOnce(runtime);
-  });
+  ])(
+    'rules that were reloaded while a call was held that ask by %s ask again, and the first approval does not count',
+    async (_, text) => {
+      const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
+      const asked = turn.call(pay);
+      const first = await question(runtime);
+      contracts.reload(text);
+      await runtime.confirmations.decide(first.confirmationId, yes(first));
+      const second = await question(runtime);
+      expect(second.confirmationId).not.toBe(first.confirmationId);
+      expect(second.policyVersion).toBe(contracts.version);
+      expect(ran).toEqual([]);
+      await runtime.confirmations.decide(second.confirmationId, yes(second, 'bob'));
+      expect(await asked).toMatchObject({ type: 'ToolExecutionResult' });
+      expect(ran).toHaveLength(1);
+      expect(await auditKinds(runtime, 'c')).toEqual([
+        'requires_confirmation',
+        'requires_confirmation',
+        'completed',
+      ]);
+      await expectSettledOnce(runtime);
+    },
+  );
 
-  it('that cannot be read leave the old ones in force', async () => {
+  it('rules that were reloaded while a call was held that cannot be read leave the old ones in force', async () => {
     const { runtime, turn, contracts, ran } = setDesk(ruleset(rule('big', 'ask', 100)));
     const asked = turn.call(pay);
     const open = await question(runtime);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool, PendingCall, Runtime, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -97,7 +97,7 @@ describe('after a restart', () => {
     await eventually(async () =>
       expect((await inbox.runtime.calls.list({ sessionId: 's' }))[0]?.settled?.outcome).toMatchObject({
         code: 'confirmation.rejected',
-        details: 'ada said no: keep them',
+        details: 'Denied by ada: keep them',
       }),
     );
   });
@@ -133,12 +133,12 @@ describe('after a restart', () => {
     await holdAndEnd(ask('users'), far());
     const ledger = await openLedger(join(folder, 'ledger.db'));
     let looks = 0;
-    const readCall: Ledger['journal']['readCall'] = (...call) => {
+    const readCall: OpenLedger['readCall'] = (...call) => {
       // A busy loop would also block the time limit of this test.
       if (++looks > 1_000) throw new Error('It is looked at without end.');
-      return ledger.journal.readCall(...call);
+      return ledger.readCall(...call);
     };
-    const watched = alterLedger(ledger, { journal: { readCall } });
+    const watched = alterLedger(ledger, { readCall });
     const runtime = createRuntime({ tools: [far()], ledger: watched });
     closing.push(() => runtime.close().then(() => ledger.close()));
     const asking = (): Promise<ToolOutcome | PendingCall> =>

@@ -32,7 +32,7 @@ describe('a question', () => {
     await expectSettledOnce(runtime);
   });
 
-  it('that was withdrawn can no longer be answered', async () => {
+  it('a question that was withdrawn can no longer be answered', async () => {
     const { runtime, turn, ran } = setDesk();
     const asked = turn.call(envelope('c', 'delete_it'));
     const open = await question(runtime);

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
-import { parseKeyRing } from '../../src/ledger/key-ring.ts';
+import type { OpenLedger } from 'quittance/store';
+import { parseKeyRing } from '../../src/ledger/seal.ts';
 import { eventually } from '../eventually.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
 import { sharePostgres } from './shared-postgres.ts';
@@ -35,7 +35,7 @@ const tools = [
 ];
 
 let url: string;
-let ledger: Ledger;
+let ledger: OpenLedger;
 let runtime: Runtime;
 const open = async (): Promise<void> => {
   const sealKey = new Uint8Array(readFileSync(keyFile));

@@ -116,14 +116,14 @@ it.each(claims)(
 it('an append does not take a key whose claim another program deleted', async () => {
   const { ledger, edit } = await stage();
   const claim = { key: 'k', inputDigest: 'd' };
-  await ledger.journal.append(new SampleCall('first').begin({ claim }));
+  await ledger.append(new SampleCall('first').begin({ claim }));
   await edit('DELETE FROM claims');
-  expect(await ledger.journal.append(new SampleCall('second').begin({ claim }))).toEqual({
+  expect(await ledger.append(new SampleCall('second').begin({ claim }))).toEqual({
     status: 'claimed',
     holder: { sessionId: 'session', callId: 'first', inputDigest: 'd' },
   });
   await edit('DELETE FROM marks');
-  await expect(ledger.journal.append(new SampleCall('third').begin({ claim }))).rejects.toMatchObject({
+  await expect(ledger.append(new SampleCall('third').begin({ claim }))).rejects.toMatchObject({
     code: 'ledger.damaged',
   });
 });
@@ -154,7 +154,7 @@ it('a counter that was raised is reported as damage, and a rebuild corrects it',
   await call('one', 'pay');
   await edit('UPDATE counters SET used = 2');
   expect(await call('two', 'pay')).toBe('ledger.unavailable');
-  await ledger.integrity.rebuild();
+  await ledger.rebuild();
   expect(await call('two', 'pay')).toBe('ToolExecutionResult');
   expect(await findProblems(ledger)).toEqual([]);
 });
@@ -223,7 +223,7 @@ it.each(states)('on PostgreSQL a workflow does not advance after another program
   await edit(sql);
   await call('early', 'push');
   expect(ran).toEqual(['other']);
-  await ledger.integrity.rebuild();
+  await ledger.rebuild();
   await call('plan', 'look', { path: 'plan.md' });
   await call('late', 'push');
   expect(ran).toEqual(['other', 'plan', 'late']);

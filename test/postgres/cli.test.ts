@@ -20,6 +20,7 @@ import { confirming, runProgramHere } from '../run-program.ts';
 import { root } from '../sources.ts';
 import makeWorkerRuntime from '../worker-runtime.ts';
 import { sharePostgres } from './shared-postgres.ts';
+import { takeCursor, releaseCursor } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-cli-'));
 const at = (name: string): string => join(folder, name);
@@ -243,6 +244,7 @@ const table: Readonly<Record<string, Row>> = {
     lines: [['contracts', 'explain', contracts, '--call', 'call_refund', '--session', 'ticket-42']],
   },
   'contracts schema': { kind: 'none', why: 'prints a schema' },
+  'contracts upgrade': { kind: 'none', why: 'rewrites a document' },
   backtest: {
     kind: 'compared',
     lines: [
@@ -327,8 +329,8 @@ rules:
   await copyLedger(sqlite, postgres, { signal: new AbortController().signal });
   for (const place of [sqlite, postgres]) {
     const opened = await openLedger(place, { spillFolder: at('spill') });
-    await opened.cursors.take({ name: 'digest', holder: 'rdr_1', startAfter: 0 });
-    await opened.cursors.release('digest', 'rdr_1');
+    await takeCursor(opened, { name: 'digest', holder: 'rdr_1', startAfter: 0 });
+    await releaseCursor(opened, 'digest', 'rdr_1');
     await opened.close();
   }
 });
@@ -353,7 +355,8 @@ const normalize = (text: string, url: string, own: string): string =>
     .replaceAll(/\bv1\.[\w-]{40,}/g, 'TOKEN')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, 'TIME')
     .replaceAll(/\b\d\d:\d\d:\d\d(?:\.\d+)?\b/g, 'TIME')
-    .replaceAll(/^now\b/gm, 'SPAN')
+    .replaceAll(/\bjust now\b/g, 'SPAN ago')
+    .replaceAll(/(?<=^|  )now\b/gm, 'SPAN')
     .replaceAll(/\b[0-9a-f]{12}\b/g, 'HEX')
     .replaceAll(/\b(?:in )?\d+(?:\.\d+)? (?:ms|s|µs|min|minutes?|seconds?)\b/g, 'SPAN')
     .replaceAll(/sha256:[0-9a-f]{64}/g, 'DIGEST')

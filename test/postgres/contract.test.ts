@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
 import type { TestPostgres } from './start-postgres.ts';
@@ -11,7 +11,7 @@ import { sharePostgres } from './shared-postgres.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contract-'));
 const sealKey = randomBytes(32);
-const schemas = new WeakMap<Ledger, string>();
+const schemas = new WeakMap<OpenLedger, string>();
 let server: TestPostgres;
 
 beforeAll(async () => {
@@ -42,8 +42,8 @@ const checks = ledgerContract({
 });
 
 describe('a PostgreSQL ledger keeps the contract', () => {
-  for (const { port, name, run } of checks)
-    test(`${port}: ${name}`, async () => {
+  for (const { member, name, run } of checks)
+    test(`${member}: ${name}`, async () => {
       await expect(run()).resolves.toBeUndefined();
     });
 });

@@ -16,6 +16,18 @@ import { confirming, runProgramHere } from '../run-program.ts';
 import { envelope } from '../stage.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
+import {
+  findCalls,
+  findConfirmations,
+  findSessions,
+  readCounters,
+  readTallies,
+  readWholeArtifact,
+} from '../../src/ledger/reads.ts';
+import type { CallSummary } from '../../src/ledger/call-query.ts';
+import type { OpenLedger } from '../../src/ledger/ledger.ts';
+import type { Plan, Story } from '../make-ledger.ts';
+import { makeEntries, stories } from '../make-ledger.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-migrate-'));
 let server = '';
@@ -187,8 +199,8 @@ describe('quittance migrate', () => {
       await admin.query(migration.rolesScript());
       expect(await migration.readState()).toMatchObject({ found: migrations.length });
       const ledger = closeLater(await openLedger(urlOf(schema), { spillFolder: join(folder, schema) }));
-      await ledger.journal.append(new SampleCall('c').begin());
-      expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+      await ledger.append(new SampleCall('c').begin());
+      expect((await findCalls(ledger, {})).rows).toHaveLength(1);
     } finally {
       for (const one of [...closing.splice(0).reverse(), migration]) await one.close();
       await admin.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
@@ -253,18 +265,18 @@ describe('quittance migrate', () => {
       );
       const text = "a'b\\c\u0000\u20ac\u{1f600}";
       const call = new SampleCall(text, { input: { text }, output: text });
-      await ledger.journal.append(call.begin());
-      await ledger.journal.append(call.end());
+      await ledger.append(call.begin());
+      await ledger.append(call.end());
       const content = Uint8Array.from({ length: 1_000 }, (_, n) => n % 256);
-      await ledger.artifacts.put({
+      await ledger.putArtifact({
         sessionId: 'session',
         artifactId: 'a',
         callId: text,
         mimeType: 'x/y',
         content,
       });
-      expect(await ledger.artifacts.read('session', 'a')).toMatchObject({ callId: text, content });
-      expect(await ledger.journal.readCall('session', text)).toMatchObject({ version: 2 });
+      expect(await readWholeArtifact(ledger, 'session', 'a')).toMatchObject({ callId: text, content });
+      expect(await ledger.readCall('session', text)).toMatchObject({ version: 2 });
       expect(await findProblems(ledger)).toEqual([]);
     });
 
@@ -276,17 +288,17 @@ describe('quittance migrate', () => {
       for (const amount of [0.1, 1 / 7, 2 / 3]) {
         const sessionId = `s${amount}`;
         expect(
-          await ledger.journal.append({
+          await ledger.append({
             ...new SampleCall('c', { sessionId }).begin(),
             reserve: [{ counter: 'usd', amount, limit: 100 }],
           }),
         ).toMatchObject({ status: 'appended' });
         reserved += amount;
       }
-      expect(await ledger.claims.readCounters(['usd'])).toEqual([{ used: 0, reserved }]);
+      expect(await readCounters(ledger, ['usd'])).toEqual([{ used: 0, reserved }]);
       expect(await findProblems(ledger)).toEqual([]);
-      await ledger.integrity.rebuild();
-      expect(await ledger.claims.readCounters(['usd'])).toEqual([{ used: 0, reserved }]);
+      await ledger.rebuild();
+      expect(await readCounters(ledger, ['usd'])).toEqual([{ used: 0, reserved }]);
       expect(await findProblems(ledger)).toEqual([]);
     });
 
@@ -303,6 +315,116 @@ describe('quittance migrate', () => {
     const ledger = join(folder, 'file.db');
     expect(await runProgramHere(['migrate', '--ledger', ledger])).toMatchObject({ code: 0 });
     expect(await runProgramHere(['migrate', '--ledger', ledger, '--roles'])).toMatchObject({ code: 2 });
+  });
+});
+
+describe('lists of a ledger that an older version wrote', () => {
+  const sealKey = Buffer.alloc(32, 1);
+
+  const everyStory: readonly Plan[] = (Object.keys(stories) as Story[])
+    .filter((story) => story !== 'artifact')
+    .flatMap((story) => ['s0', 's1'].map((session) => ({ session, call: `${story}-${session}`, story })));
+  /** More sessions than one transaction fills. */
+  const manySessions: readonly Plan[] = Array.from({ length: 700 }, (_, n) => ({
+    session: `s${n}`,
+    call: 'one',
+    story: 'read',
+  }));
+
+  /** A ledger with tables of the version before lists were written with their entries. */
+  async function makeOlder(plan: readonly Plan[]): Promise<{ schema: string; listed: unknown }> {
+    const [now, schema] = [newSchema(), newSchema()];
+    const source = await openLedger(urlOf(now), { sealKey, spillFolder: join(folder, now) });
+    await Promise.all(makeEntries(plan).map(async (entry) => source.append(entry)));
+    const listed = await listsOf(source);
+    await source.close();
+    await admin.query(
+      `BEGIN; CREATE SCHEMA ${schema}; SET LOCAL search_path TO ${schema}; ${migrations.slice(0, 9).join('')}; COMMIT`,
+    );
+    const tables = [
+      'ledger',
+      'sessions',
+      'entries',
+      'claims',
+      'counters',
+      'marks',
+      'unsettled',
+      'states',
+      'sealed',
+    ];
+    for (const table of tables) {
+      const { rows } = await admin.query<{ name: string }>(
+        `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2`,
+        [schema, table],
+      );
+      const columns = rows.map(({ name }) => name).join(', ');
+      await admin.query(`INSERT INTO ${schema}.${table} (${columns}) SELECT ${columns} FROM ${now}.${table}`);
+    }
+    await admin.query(`UPDATE ${schema}.ledger SET format = 9`);
+    return { schema, listed };
+  }
+
+  const listsOf = async (ledger: OpenLedger): Promise<unknown> => ({
+    calls: (await findCalls(ledger, { limit: 500 })).rows.toSorted(byCall),
+    sessions: (await findSessions(ledger, { limit: 500 })).rows.toSorted((a, b) =>
+      a.sessionId < b.sessionId ? -1 : 1,
+    ),
+    confirmations: (await findConfirmations(ledger, { limit: 500 })).rows
+      .map((row) => JSON.stringify(row))
+      .toSorted(),
+    tallies: (await readTallies(ledger, { by: ['toolName', 'outcome', 'status'] }))
+      .map((row) => JSON.stringify(row))
+      .toSorted(),
+    found: (await findCalls(ledger, { text: 's1', limit: 500 })).rows.length,
+  });
+  const byCall = (one: CallSummary, other: CallSummary): number =>
+    `${one.sessionId} ${one.callId}` < `${other.sessionId} ${other.callId}` ? -1 : 1;
+
+  test('are filled from the entries when the ledger is opened, and say what they said before', async () => {
+    const { schema, listed } = await makeOlder(everyStory);
+    const ledger = closeLater(
+      await openLedger(urlOf(schema), { sealKey, spillFolder: join(folder, schema) }),
+    );
+    expect(await listsOf(ledger)).toEqual(listed);
+    expect(await findProblems(ledger)).toEqual([]);
+    await ledger.append(new SampleCall('next', { sessionId: 's0' }).whole());
+    expect(await findProblems(ledger)).toEqual([]);
+  });
+
+  test('are filled by `quittance migrate` with its progress, also after a process was killed in between', async () => {
+    const { schema, listed } = await makeOlder(manySessions);
+    const migration = closeLater(openMigration(urlOf(schema)));
+    const killed = migration.run(({ position, end }) => {
+      expect([position > 0, position < end]).toEqual([true, true]);
+      throw new TypeError('killed');
+    });
+    await expect(killed).rejects.toThrow('killed');
+    expect(await migration.readState()).toMatchObject({ found: migrations.length, isFilled: false });
+    expect(await runProgramHere(['migrate', '--ledger', urlOf(schema), '--dry-run'])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('not filled yet'),
+    });
+
+    // A process that may not fill waits for one that does.
+    const opening = openLedger(urlOf(schema), { sealKey, migrate: false, spillFolder: join(folder, schema) });
+    const steps: number[] = [];
+    await migration.run(({ position, end }) => steps.push(position / end));
+    expect(steps.at(-1)).toBe(1);
+    const ledger = closeLater(await opening);
+    expect(await migration.readState()).toMatchObject({ isFilled: true });
+    expect(await listsOf(ledger)).toEqual(listed);
+    expect(await findProblems(ledger)).toEqual([]);
+  });
+
+  test('are missed by a process that may not fill them, if no other process does', async () => {
+    const { schema } = await makeOlder(everyStory);
+    const migration = closeLater(openMigration(urlOf(schema)));
+    await admin.query(migration.toScript(await migration.readState()));
+    const opening = openLedger(urlOf(schema), { sealKey, readOnly: true, outageWaitMs: 100 });
+    await expect(opening).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: expect.stringContaining('quittance migrate'),
+    });
   });
 });
 
@@ -383,7 +505,7 @@ describe('roles', () => {
       const outcome = turn.call(envelope(callId, 'pay', { order: callId, card: '4111' }));
       const people = closeLater(await open('approver'));
       await expect
-        .poll(async () => (await people.queries.findConfirmations({ status: 'pending' })).rows)
+        .poll(async () => (await findConfirmations(people, { status: 'pending' })).rows)
         .toHaveLength(1);
       const { out, err, code } = await runProgramHere(
         [
@@ -416,10 +538,10 @@ describe('roles', () => {
   test('a reader lists, verifies and exports, and cannot write', async () => {
     const ledger = await open('reader', true);
     for (const text of [undefined, 's ', 's'])
-      expect((await ledger.queries.findCalls({ sessionId: 's', text })).rows).toHaveLength(3);
+      expect((await findCalls(ledger, { sessionId: 's', text })).rows).toHaveLength(3);
     expect(await findProblems(ledger)).toEqual([]);
     const writing = await open('reader');
-    await expect(writing.journal.append(new SampleCall('x').begin())).rejects.toMatchObject({
+    await expect(writing.append(new SampleCall('x').begin())).rejects.toMatchObject({
       facts: { sqlState: denied },
     });
     for (const sql of [
@@ -431,7 +553,7 @@ describe('roles', () => {
       `UPDATE ledger SET key_check = 'x'`,
       `SELECT text FROM sealed`,
       `SELECT * FROM documents`,
-      `SELECT * FROM append_decisions(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+      `SELECT * FROM append_decisions(${Array.from({ length: 21 }, () => 'NULL').join(', ')})`,
       `CREATE TABLE mine (a integer)`,
     ])
       expect([sql, await tryAs('reader', sql)]).toEqual([sql, denied]);
@@ -442,12 +564,12 @@ describe('roles', () => {
       migrate: false,
       spillFolder: join(folder, 'spill-unlisted'),
     });
-    await writer.journal.append(new SampleCall('unlisted', { sessionId: 'other' }).begin());
-    await writer.close(); // before the lists are filled
+    await writer.append(new SampleCall('unlisted', { sessionId: 'other' }).begin());
+    await writer.close();
     await admin.query(`ALTER ROLE ${login('writer')} SET default_transaction_read_only = on`);
     try {
       const ledger = await open('writer', true);
-      expect((await ledger.queries.findCalls({ sessionId: 's' })).rows).toHaveLength(3);
+      expect((await findCalls(ledger, { sessionId: 's' })).rows).toHaveLength(3);
     } finally {
       await admin.query(`ALTER ROLE ${login('writer')} RESET default_transaction_read_only`);
     }
@@ -471,7 +593,7 @@ describe('roles', () => {
       expect([sql, await tryAs('writer', sql)]).toEqual([sql, denied]);
     const ledger = await open('writer');
     const removal = { sessionId: 's', by: 'Ada', reason: 'old' };
-    await expect(Promise.resolve(ledger.retention.dropSession(removal))).rejects.toMatchObject({
+    await expect(Promise.resolve(ledger.dropSession(removal))).rejects.toMatchObject({
       facts: { sqlState: denied },
     });
   });
@@ -479,8 +601,8 @@ describe('roles', () => {
   test('an approver adds decisions and nothing else', async () => {
     const ledger = await open('approver');
     const call = new SampleCall('forged', { sessionId: 's' });
-    await expect(ledger.journal.append(call.begin())).rejects.toMatchObject({ facts: { sqlState: denied } });
-    expect(await ledger.journal.readCall('s', 'forged')).toBeUndefined();
+    await expect(ledger.append(call.begin())).rejects.toMatchObject({ facts: { sqlState: denied } });
+    expect(await ledger.readCall('s', 'forged')).toBeUndefined();
     for (const sql of [
       `INSERT INTO entries (position, session_id, sequence, text, hash) VALUES (1, 'x', 1, '{}', '')`,
       `UPDATE sessions SET hash = ''`,
@@ -491,6 +613,28 @@ describe('roles', () => {
       `SELECT * FROM documents`,
     ])
       expect([sql, await tryAs('approver', sql)]).toEqual([sql, denied]);
+  });
+
+  test.each([
+    [
+      'an outcome',
+      `'{"status": "settled", "outcome": "ToolExecutionResult", "unresolved": false}'`,
+      undefined,
+    ],
+    ['an end', `'{"status": "held", "settled_at": 1, "unresolved": false}'`, undefined],
+    ['an unresolved effect', `'{"status": "held", "unresolved": true}'`, undefined],
+    ['other counts', 'NULL', `'{1,1,1,0,0,0,0}'`],
+    ['no counts', 'NULL', 'NULL'],
+  ])('attack: an approver cannot list a call with %s', async (_, row, counts = `'{1,1,0,0,0,0,0}'`) => {
+    const one = (value: string): string => `ARRAY[${value}]`;
+    const none = one('NULL');
+    const texts = one(`'{"events": [{"type": "confirmation.decided"}]}'`);
+    const item = [one(`'s'`), one(`'c'`), one('0'), none, texts, none, none, none, none, none];
+    const lists = [one(row), one(counts), ...Array.from({ length: 3 }, () => `'{}'`)];
+    const given = [`'evil'`, '1', one(`'s'`), one(`'g'`), 'true', 'true', ...item, ...lists];
+    expect(await tryAs('approver', `SELECT * FROM ${schema}.append_decisions(${given.join(', ')})`)).toBe(
+      denied,
+    );
   });
 
   test.each([
@@ -507,7 +651,8 @@ describe('roles', () => {
     const one = (value: string): string => `ARRAY[${value}]`;
     const none = one('NULL');
     const [names, texts] = [one(`'s'`), one(`'${entry}'`)];
-    const batch = [names, one(`'c'`), one('0'), texts, none, none, none, none, none, `'{}'`, `'{}'`, `'{}'`];
+    const items = [names, one(`'c'`), one('0'), none, texts, none, none, none, none, none, none, none];
+    const batch = [...items, ...Array.from({ length: 3 }, () => `'{}'`)];
     const given = [`'evil'`, '1', names, one(`'g'`), 'true', 'true', ...batch];
     const sql = `INSERT INTO ${schema}.lanes VALUES ('evil', 1) ON CONFLICT DO NOTHING;
       SELECT * FROM ${schema}.append_decisions(${given.join(', ')})`;
@@ -520,7 +665,7 @@ describe('roles', () => {
         'BEGIN UPDATE ${schema}.ledger SET key_check = ''forged''; RETURN true; END';
       CREATE TEMP VIEW lanes AS SELECT 'x'::text AS lane_id, 1::bigint AS epoch WHERE pg_temp.forge();`;
     const none = `'{}'`;
-    const given = [`'x'`, '1', none, none, 'false', 'true', ...Array.from({ length: 12 }, () => none)];
+    const given = [`'x'`, '1', none, none, 'false', 'true', ...Array.from({ length: 15 }, () => none)];
     // The lane does not exist in the ledger's own table.
     expect(
       await tryAs('approver', `${forge} SELECT * FROM ${schema}.append_decisions(${given.join(', ')})`),
@@ -533,9 +678,9 @@ describe('roles', () => {
 
   test('a keeper erases and removes sessions, and the rest still verifies', async () => {
     const ledger = await open('keeper');
-    await ledger.journal.append(new SampleCall('old', { sessionId: 'old' }).begin());
-    expect(await ledger.retention.erase({ sessionId: 's', by: 'Ada', reason: 'old' })).toBeGreaterThan(0);
-    expect(await ledger.retention.dropSession({ sessionId: 's', by: 'Ada', reason: 'old' })).toBe(true);
+    await ledger.append(new SampleCall('old', { sessionId: 'old' }).begin());
+    expect(await ledger.erase({ sessionId: 's', by: 'Ada', reason: 'old' })).toBeGreaterThan(0);
+    expect(await ledger.dropSession({ sessionId: 's', by: 'Ada', reason: 'old' })).toBe(true);
     expect(await findProblems(ledger)).toEqual([]);
     expect(await tryAs('keeper', 'DROP TABLE entries')).toBe(denied);
     expect(await tryAs('keeper', `UPDATE entries SET text = ''`)).toBe(denied);

@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
-import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
-import type { PostgresLedgerOptions } from '../../src/store/postgres/postgres-ledger-options.ts';
+import type { PostgresLedgerOptions } from '../../src/store/postgres/settings.ts';
 import { ledgerContract } from '../../src/testing/ledger-contract.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { PgServer } from './pg-server.ts';
 import { findProblems } from './verify.ts';
 import type { PgPooler } from './start-pooler.ts';
 import { startPooler } from './start-pooler.ts';
+import { whenCallChanged } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pooler-'));
 const sealKey = Buffer.alloc(32, 1);
@@ -35,7 +36,7 @@ afterAll(async () => {
 });
 
 const newSchema = (): string => `pooled_${process.pid}_${opened++}`;
-const openPooled = (schema: string, options: PostgresLedgerOptions = {}): Promise<Ledger> =>
+const openPooled = (schema: string, options: PostgresLedgerOptions = {}): Promise<OpenLedger> =>
   openPostgresLedger(pooler.url, {
     listen: false,
     schema,
@@ -44,8 +45,8 @@ const openPooled = (schema: string, options: PostgresLedgerOptions = {}): Promis
     ...options,
   });
 
-const schemas = new WeakMap<Ledger, string>();
-const parts = new Set(['claims', 'owners', 'shared']);
+const schemas = new WeakMap<OpenLedger, string>();
+const parts = new Set(['claims', 'counters', 'owners', 'shared']);
 const checks = ledgerContract({
   async open({ clock }) {
     const schema = newSchema();
@@ -54,11 +55,11 @@ const checks = ledgerContract({
     return ledger;
   },
   openAnother: (ledger, { clock }) => openPooled(schemas.get(ledger) ?? '', { clock }),
-}).filter(({ port }) => parts.has(port));
+}).filter(({ member }) => parts.has(member));
 
 describe('a PostgreSQL ledger behind a pooler in transaction mode keeps the contract', () => {
-  for (const { port, name, run } of checks)
-    test(`${port}: ${name}`, async () => {
+  for (const { member, name, run } of checks)
+    test(`${member}: ${name}`, async () => {
       await expect(run()).resolves.toBeUndefined();
     });
 });
@@ -69,11 +70,11 @@ test('a separate listening connection wakes a process whose statements go throug
   const writer = await openPooled(schema);
   open.push(reader, writer);
   const call = new SampleCall('c');
-  await writer.journal.append(call.begin());
-  const woken = reader.journal.whenChanged('session', 'c', 1);
-  await writer.journal.append(call.end());
+  await writer.append(call.begin());
+  const woken = whenCallChanged(reader, 'session', 'c', 1);
+  await writer.append(call.end());
   await woken;
-  expect(await reader.journal.readCall('session', 'c')).toMatchObject({ version: 2 });
+  expect(await reader.readCall('session', 'c')).toMatchObject({ version: 2 });
   const [lock] = await server.query(
     `SELECT count(*)::int AS locks FROM pg_locks WHERE locktype = 'advisory'`,
   );
@@ -85,8 +86,8 @@ test('a listening connection can be named in the URL', async () => {
   const url = `${pooler.url}?schema=${schema}&listen=${encodeURIComponent(server.url)}&writers=1`;
   const ledger = await openPostgresLedger(url, { sealKey, spillFolder: join(folder, schema) });
   open.push(ledger);
-  await ledger.journal.append(new SampleCall('c').begin());
-  expect(await ledger.journal.readCall('session', 'c')).toMatchObject({ version: 1 });
+  await ledger.append(new SampleCall('c').begin());
+  expect(await ledger.readCall('session', 'c')).toMatchObject({ version: 1 });
 });
 
 test('limits-hold: calls of four processes behind a pooler stay within their limit', async () => {
@@ -129,13 +130,11 @@ test('appends go through a pooler that the settings do not mention', async () =>
   ];
   open.push(...ledgers);
   for (let n = 0; n < 20; n++)
-    for (const [index, { journal }] of ledgers.entries())
-      expect(await journal.append(new SampleCall(`c${n}`, { sessionId: `s${index}` }).begin())).toMatchObject(
-        {
-          status: 'appended',
-        },
-      );
-  expect(await findProblems(ledgers[0] as Ledger)).toEqual([]);
+    for (const [index, ledger] of ledgers.entries())
+      expect(await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${index}` }).begin())).toMatchObject({
+        status: 'appended',
+      });
+  expect(await findProblems(ledgers[0] as OpenLedger)).toEqual([]);
   // A lock would stay with a connection of the pooler, and the process would count as alive after its end.
   const [lock] = await server.query(
     `SELECT count(*)::int AS locks FROM pg_locks WHERE locktype = 'advisory'`,

@@ -1,4 +1,4 @@
-/** The lists on PostgreSQL say of every call what its events say, however its entries came into the read tables. */
+/** The lists on PostgreSQL say of every call what its events say, after every commit. */
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,18 +8,14 @@ import type { CallEvent, QuittanceEvent } from '../../src/call/event.ts';
 import { foldCall } from '../../src/call/evolve.ts';
 import type { CallQuery, CallSummary } from '../../src/ledger/call-query.ts';
 import type { Entry } from '../../src/ledger/journal.ts';
-import type { Ledger } from '../../src/ledger/ledger.ts';
-import { newSessionTally, countCall, countEvent } from '../../src/ledger/session-tally.ts';
-import { toCallSummary } from '../../src/ledger/summarize-call.ts';
+import type { OpenLedger } from '../../src/ledger/ledger.ts';
+import { newSessionTally, countCall, countEvent } from '../../src/ledger/call-tally.ts';
+import { toCallSummary } from '../../src/ledger/listed-call.ts';
 import { openLedger } from '../../src/store/open-ledger.ts';
-import { fillerName } from '../../src/store/postgres/filler.ts';
+
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
-import type { PgValue } from '../../src/store/postgres/pg-driver.ts';
-import type { PgQuery } from '../../src/store/postgres/pg-pool.ts';
-import { PgPool } from '../../src/store/postgres/pg-pool.ts';
-import { projectStep } from '../../src/store/postgres/projection.ts';
-import { readSettings } from '../../src/store/postgres/settings.ts';
-import { rowsPerPart } from '../../src/store/postgres/word-functions.ts';
+
+import { rowsPerPart } from '../../src/store/postgres/list-functions.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { Story } from '../make-ledger.ts';
 import { makeEntries, stories } from '../make-ledger.ts';
@@ -34,19 +30,21 @@ import {
   wantedSessions,
 } from '../bounded-search.ts';
 import { sharePostgres } from './shared-postgres.ts';
+import { findProblems } from './verify.ts';
+import { findCalls, findSessions, readTallies } from '../../src/ledger/reads.ts';
 
 let url = '';
 beforeAll(async () => {
   ({ url } = await sharePostgres());
 });
-const opened: Ledger[] = [];
+const opened: OpenLedger[] = [];
 afterAll(async () => {
   for (const ledger of opened) await ledger.close();
 });
 
 const newName = (): string => `tables_${randomBytes(6).toString('hex')}`;
 
-async function open(name: string = newName()): Promise<Ledger> {
+async function open(name: string = newName()): Promise<OpenLedger> {
   const ledger = await openPostgresLedger(url, {
     schema: name,
     sealKey: Buffer.alloc(32, 1),
@@ -76,11 +74,11 @@ function expectedCalls(entries: readonly Entry[]): readonly CallSummary[] {
 
 const byId = (one: CallSummary, other: CallSummary): number => (one.callId < other.callId ? -1 : 1);
 
-async function expectSame(ledger: Ledger, entries: readonly Entry[]): Promise<void> {
+async function expectSame(ledger: OpenLedger, entries: readonly Entry[]): Promise<void> {
   const expected = expectedCalls(entries);
-  const { rows } = await ledger.queries.findCalls({ limit: 500 });
+  const { rows } = await findCalls(ledger, { limit: 500 });
   expect(rows.toSorted(byId)).toMatchObject(expected.toSorted(byId));
-  const sessions = await ledger.queries.findSessions({ limit: 500 });
+  const sessions = await findSessions(ledger, { limit: 500 });
   const tallies = new Map<string, ReturnType<typeof newSessionTally>>();
   for (const { sessionId, events } of entries) {
     const tally = tallies.get(sessionId) ?? newSessionTally(sessionId);
@@ -93,18 +91,18 @@ async function expectSame(ledger: Ledger, entries: readonly Entry[]): Promise<vo
   );
 }
 
-test('if all entries are read in one step', async () => {
+test('if entries are appended one by one', async () => {
   const ledger = await open();
   const entries = makeEntries(plan);
-  for (const entry of entries) await ledger.journal.append(entry);
+  for (const entry of entries) await ledger.append(entry);
   await expectSame(ledger, entries);
 });
 
-test('if the tables are filled after every entry', async () => {
+test('after every entry', async () => {
   const ledger = await open();
   const entries = makeEntries(plan);
   for (const [index, entry] of entries.entries()) {
-    await ledger.journal.append(entry);
+    await ledger.append(entry);
     await expectSame(ledger, entries.slice(0, index + 1));
   }
 });
@@ -119,7 +117,7 @@ test('a search finds the same calls in the same order, however many parts the in
   const plain = await openLedger('memory:');
   opened.push(plain);
   const append = async (entry: Entry): Promise<void> => {
-    for (const each of [ledger, plain]) await each.journal.append(entry);
+    for (const each of [ledger, plain]) await each.append(entry);
   };
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
@@ -140,8 +138,8 @@ test('a search finds the same calls in the same order, however many parts the in
       else await append(call.whole());
     }
     if (part === 3) await append(late.end());
-    await ledger.queries.findCalls({ limit: 1 });
-    await admin.query(`UPDATE ${schema}.read_parts SET written = ${rowsPerPart}`);
+    // The next row begins a part.
+    await admin.query(`ALTER TABLE ${schema}.read_words ALTER COLUMN number RESTART WITH ${rowsPerPart}`);
   }
   const { rows: made } = await admin.query(`SELECT 1 FROM ${schema}.read_parts`);
   await admin.end();
@@ -179,19 +177,19 @@ test('a search finds the same calls in the same order, however many parts the in
         ids: await idsOf(plain, { ...query, limit }),
       });
 
-  await ledger.retention.erase({ sessionId: 'session-1', by: 'Ada', reason: 'asked to' });
+  await ledger.erase({ sessionId: 'session-1', by: 'Ada', reason: 'asked to' });
   expect(await idsOf(ledger, { text: 'kyoto ', sessionId: 'session-1' })).toEqual([]);
-  await ledger.integrity.rebuild();
+  await ledger.rebuild();
   for (const query of [{ text: 'call' }, { text: 'kyoto', since: 500, until: 2_003, sessionId: 'session-0' }])
     expect(await idsOf(ledger, query)).toEqual(await idsOf(plain, query));
 });
 
 /** Of all pages. */
-async function idsOf({ queries }: Ledger, query: CallQuery): Promise<readonly string[]> {
+async function idsOf(ledger: OpenLedger, query: CallQuery): Promise<readonly string[]> {
   const ids: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await queries.findCalls({ ...query, cursor });
+    const page = await findCalls(ledger, { ...query, cursor });
     ids.push(...page.rows.map(({ callId }) => callId));
     cursor = page.next;
   } while (cursor !== undefined);
@@ -216,119 +214,118 @@ test('a search that no index answers ends after as many rows as it may examine',
   expect(examinedPerPage).toBeLessThanOrEqual(mostExamined);
 });
 
-test('a long backlog is filled by a thread with a connection of its own, which ends with the ledger', async () => {
-  const name = newName();
+/** A second connection of an administrator, for what no ledger does. */
+async function administer(work: (admin: pg.Client) => Promise<void>): Promise<void> {
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
-  // Tells these connections from those of other tests.
-  await admin.query(`CREATE ROLE ${name} SUPERUSER LOGIN PASSWORD 'pw'`);
-  const ofThread = async (): Promise<readonly number[]> => {
-    const { rows } = await admin.query<{ pid: number }>(
-      'SELECT pid FROM pg_stat_activity WHERE usename = $1 AND application_name = $2',
-      [name, fillerName],
-    );
-    return rows.map(({ pid }) => pid);
-  };
-  const asRole = new URL(url);
-  asRole.username = name;
-  asRole.password = 'pw';
-  const ledger = await openPostgresLedger(asRole.href, {
-    schema: name,
-    sealKey: Buffer.alloc(32, 1),
-    spillFolder: join(tmpdir(), name),
-  });
-  const countCalls = async (): Promise<number> => {
-    const [tally] = await ledger.queries.tallyCalls({ by: [] });
-    return tally?.calls ?? 0;
-  };
   try {
-    const append = async (from: number, until: number): Promise<void> => {
-      const calls = Array.from({ length: until - from }, (_, n) => from + n);
-      const entries = makeEntries(
-        calls.map((call) => ({ session: `session-${call % 50}`, call: `call-${call}`, story: 'read' })),
-      );
-      await Promise.all(entries.map(async (entry) => ledger.journal.append(entry)));
-    };
-    await append(0, 100);
-    expect([await countCalls(), await ofThread()]).toEqual([100, []]);
-
-    // Nothing is filled before there is much to fill. Not by a row lock: the feeds of other tests would wait for its end.
-    await admin.query(`BEGIN; LOCK TABLE ${name}.read_progress IN EXCLUSIVE MODE`);
-    await append(100, 13_000);
-    await admin.query('COMMIT');
-    expect(await countCalls()).toBe(13_000);
-    const [pid] = await ofThread();
-    expect(pid).toBeDefined();
-
-    await admin.query('SELECT pg_terminate_backend($1)', [pid]);
-    await append(13_000, 13_010);
-    expect(await countCalls()).toBe(13_010);
+    await work(admin);
   } finally {
-    await ledger.close();
-  }
-  await expect.poll(ofThread).toEqual([]);
-  await admin.query(`REASSIGN OWNED BY ${name} TO CURRENT_USER; DROP ROLE ${name}`);
-  await admin.end();
-});
-
-/** Takes a step. `meanwhile` runs when it has read its entries and not written anything. */
-async function stepWith(schema: string, meanwhile: () => Promise<void>): Promise<void> {
-  class PausedPool extends PgPool {
-    override transaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
-      return super.transaction((query) =>
-        work(async <Row>(text: string, values?: readonly PgValue[]) => {
-          const rows = await query<Row>(text, values);
-          if (text.includes('ORDER BY e.position LIMIT')) await meanwhile();
-          return rows;
-        }),
-      );
-    }
-  }
-  const pool = new PausedPool(readSettings(url, { schema }));
-  try {
-    expect(await projectStep(pool)).toBe(false);
-  } finally {
-    await pool.close();
+    await admin.end();
   }
 }
 
-test('the feed of entries does not wait for a step that has read its entries and not written anything', async () => {
+test('the row of a call is also made of what other processes said about it meanwhile', async () => {
   const schema = newName();
-  const ledger = await open(schema);
-  await ledger.journal.append(new SampleCall('first').begin());
-  let seen = 0;
-  await stepWith(schema, async () => {
-    await ledger.journal.append(new SampleCall('second').begin());
-    seen = (await ledger.entries.read({ limit: 10 })).length;
-  });
-  expect(seen).toBe(2);
-  expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
+  const [one, other] = [await open(schema), await open(schema)];
+  const call = new SampleCall('c');
+  const [begun, ended] = [call.begin(), call.end('timeout')];
+  const result = { type: 'returned', output: { sent: true } } as const;
+  const late = call.entry([{ type: 'add_late', attempt: 1, elapsedMs: 5, result }], {}, 'any');
+  for (const [ledger, entry] of [
+    [one, begun],
+    [other, late],
+    [one, ended],
+  ] as const)
+    expect(await ledger.append(entry)).toMatchObject({ status: 'appended' });
+  expect((await findCalls(one, {})).rows).toMatchObject([{ outcome: 'ToolTimeout', unresolved: false }]);
+  expect((await findSessions(one, {})).rows).toMatchObject([{ calls: 1, openCalls: 0, unresolved: 0 }]);
 });
 
-test('a step waits for the one that another process is taking, so that calls are counted once', async () => {
+test('a late result settles the row of a call that another process ended', async () => {
+  const schema = newName();
+  const [one, other] = [await open(schema), await open(schema)];
+  const call = new SampleCall('c');
+  for (const entry of [call.begin(), call.conflict(), call.end('timeout')]) await one.append(entry);
+  expect((await findCalls(one, {})).rows).toMatchObject([{ unresolved: true }]);
+  const result = { type: 'returned', output: { sent: true } } as const;
+  await other.append(call.entry([{ type: 'add_late', attempt: 1, elapsedMs: 5, result }], {}, 'any'));
+  expect((await findCalls(one, {})).rows).toMatchObject([{ unresolved: false }]);
+  expect(await readTallies(one, { by: ['status'] })).toEqual([
+    { status: 'settled', calls: 1, unresolved: 0, costMicros: 7 },
+  ]);
+  expect(await findProblems(one)).toEqual([]);
+});
+
+test('entries that are passed without waiting for each other are listed as if each had waited', async () => {
+  const ledger = await open();
+  const entries = makeEntries(plan);
+  const results = await Promise.all(entries.map(async (entry) => ledger.append(entry)));
+  expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['appended']));
+  await expectSame(ledger, entries);
+});
+
+test('the rows of a commit that is undone are undone with it', async () => {
   const schema = newName();
   const ledger = await open(schema);
-  await ledger.journal.append(new SampleCall('first').begin());
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  let isOver = false;
-  let second: Promise<void> | undefined;
-  await stepWith(schema, async () => {
-    second = stepWith(schema, () => Promise.resolve()).finally(() => {
-      isOver = true;
-    });
-    const isWaiting = async (): Promise<boolean> => {
-      const { rowCount } = await admin.query(
-        'SELECT 1 FROM pg_locks WHERE NOT granted AND relation = $1::regclass',
-        [`${schema}.read_progress`],
-      );
-      return rowCount === 1;
-    };
-    await expect.poll(async () => isOver || (await isWaiting())).toBe(true);
-    expect(isOver).toBe(false);
+  await ledger.append(new SampleCall('first').whole());
+  const refused = new SampleCall('second');
+  await ledger.append({ ...refused.begin(), reserve: [{ counter: 'usd', amount: 2, limit: 1 }] });
+  const { rows } = await findCalls(ledger, {});
+  expect(rows.map(({ callId }) => callId)).toEqual(['first']);
+  expect((await findSessions(ledger, {})).rows).toMatchObject([{ calls: 1, openCalls: 0 }]);
+});
+
+test('calls of many lanes are counted once, in the tallies and next to their sessions', async () => {
+  const schema = newName();
+  const ledgers = await Promise.all([open(schema), open(schema)]);
+  const calls = Array.from(
+    { length: 120 },
+    (_, n) => new SampleCall(`call-${n}`, { sessionId: `s${n % 7}` }),
+  );
+  await Promise.all(
+    calls.map(async (call, n) => {
+      const ledger = ledgers[n % 2] as OpenLedger;
+      await ledger.append(call.begin());
+      await ledger.append(call.end(n % 4 === 0 ? 'failure' : 'result'));
+    }),
+  );
+  const [ledger] = ledgers;
+  const tallies = await readTallies(ledger, { by: ['outcome'] });
+  expect(Object.fromEntries(tallies.map((tally) => [tally.outcome, tally.calls]))).toEqual({
+    ToolExecutionResult: 90,
+    ToolFailure: 30,
   });
-  await second;
-  await admin.end();
-  const [tally] = await ledger.queries.tallyCalls({ by: [] });
-  expect(tally?.calls).toBe(1);
+  const { rows } = await findSessions(ledger, {});
+  expect(rows.reduce((sum, { calls: own }) => sum + own, 0)).toBe(120);
+  expect(await findProblems(ledger)).toEqual([]);
+});
+
+test('rebuild makes changed rows again while another process appends, and loses none of its calls', async () => {
+  const schema = newName();
+  const [one, other] = [await open(schema), await open(schema)];
+  const before = Array.from({ length: 30 }, (_, n) => new SampleCall(`old-${n}`, { sessionId: `s${n % 5}` }));
+  for (const call of before) await one.append(call.whole());
+  await administer(async (admin) => {
+    await admin.query(
+      `SET search_path TO ${schema}; UPDATE read_calls SET tool_name = 'forged', part = 7; DELETE FROM read_words WHERE position % 2 = 0;
+       UPDATE sessions SET calls = 99, first_at = 1, last_at = 9e15; UPDATE read_tallies SET calls = 1000; DELETE FROM read_parts`,
+    );
+  });
+  expect(await findProblems(one)).not.toEqual([]);
+  let isOver = false;
+  const rebuilding = one.rebuild().finally(() => {
+    isOver = true;
+  });
+  const during: SampleCall[] = [];
+  for (let n = 0; !isOver || n < 10; n++) {
+    const call = new SampleCall(`new-${n}`, { sessionId: `s${n % 6}` });
+    during.push(call);
+    await other.append(call.begin());
+    await other.append(call.end());
+  }
+  expect(await rebuilding).toEqual([]);
+  expect(await findProblems(one)).toEqual([]);
+  const [tally] = await readTallies(one, { by: [] });
+  expect(tally?.calls).toBe(before.length + during.length);
 });

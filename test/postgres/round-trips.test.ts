@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { BoundedReads } from '../../src/http/bounded-reads.ts';
 import { readStats } from '../../src/http/read-stats.ts';
-import { countHits } from '../../src/http/read-versions.ts';
+import { countHits } from '../../src/http/readings.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';
 import type { TestPostgres } from './start-postgres.ts';
 import { startPostgres } from './start-postgres.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-round-trips-'));
 const sealKey = Buffer.alloc(32, 1);
@@ -43,7 +44,7 @@ const newSchema = (): void => {
   schema = `trips_${process.pid}_${schemas++}`;
 };
 
-async function open(url = server.url): Promise<Ledger> {
+async function open(url = server.url): Promise<OpenLedger> {
   const ledger = await openPostgresLedger(url, { schema, sealKey, spillFolder: join(folder, schema) });
   opened.push(ledger);
   return ledger;
@@ -51,7 +52,7 @@ async function open(url = server.url): Promise<Ledger> {
 
 type Ran = { readonly runtime: Runtime; readonly ran: string[]; readonly judged: string[] };
 
-function run(ledger: Ledger | string, fate: 'works' | 'breaks' = 'works', limit?: number): Ran {
+function run(ledger: OpenLedger | string, fate: 'works' | 'breaks' = 'works', limit?: number): Ran {
   const ran: string[] = [];
   const judged: string[] = [];
   const runtime = createRuntime({
@@ -82,7 +83,7 @@ const mail = (id: string) => ({ id, name: 'send_mail', arguments: { to: 'ada' } 
 
 /** Statements of calls: not those that renew a lease, wake other processes or fill lists. */
 const ofCalls = (): string[] =>
-  proxy.statements.filter((text) => /append_v2|entries|unsettled|claims/.test(text) && !/read_/.test(text));
+  proxy.statements.filter((text) => /append_v3|entries|unsettled|claims/.test(text) && !/read_/.test(text));
 
 test.each([
   ['on an open ledger', () => open(proxy.url)],
@@ -94,7 +95,7 @@ test.each([
   await turn.call(mail('first')); // a turn first looks for calls of processes that are gone
   proxy.statements.length = 0;
   await turn.call(mail('second'));
-  expect(ofCalls().map((text) => /append_v2/.exec(text)?.[0])).toEqual(['append_v2', 'append_v2']);
+  expect(ofCalls().map((text) => /append_v3/.exec(text)?.[0])).toEqual(['append_v3', 'append_v3']);
 });
 
 test('concurrent calls share their look-ups and their commits', async () => {
@@ -112,17 +113,15 @@ test('concurrent calls share their look-ups and their commits', async () => {
 test('large entries are not sent in one statement, however many wait', async () => {
   newSchema();
   const ledger = await open(`${proxy.url}?writers=1`);
-  await ledger.journal.append(new SampleCall('first').begin());
+  await ledger.append(new SampleCall('first').begin());
   proxy.statements.length = 0;
   const input = { text: 'x'.repeat(1_500_000) };
   const calls = Array.from({ length: 6 }, (_, n) => new SampleCall(`large-${n}`, { input }));
   const small = Array.from({ length: 40 }, (_, n) => new SampleCall(`small-${n}`));
-  const results = await Promise.all(
-    [...calls, ...small].map(async (call) => ledger.journal.append(call.begin())),
-  );
+  const results = await Promise.all([...calls, ...small].map(async (call) => ledger.append(call.begin())));
   expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['appended']));
   // Two of them fit into a statement. The small ones go with the last of them.
-  expect(proxy.statements.filter((text) => text.includes('append_v2'))).toHaveLength(3);
+  expect(proxy.statements.filter((text) => text.includes('append_v3'))).toHaveLength(3);
 });
 
 test('a call that another process made is answered with its outcome and does not run again', async () => {
@@ -170,7 +169,7 @@ test('numbers of a month and hits of rules take a few round trips, however many 
   await Promise.all(
     Array.from({ length: 150 }, (_, n) => turn.call({ id: `c${n}`, name: 'get_weather', arguments: { n } })),
   );
-  await ledger.queries.findCalls({ limit: 1 }); // fills the lists
+  await findCalls(ledger, { limit: 1 }); // fills the lists
   const limits = { callBytes: 4_194_304, totalBytes: 2_097_152, timeMs: 60_000 };
   const until = ledger.now() + 1;
   const asked = async (read: () => Promise<unknown>): Promise<number> => {

@@ -10,6 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { envelope } from '../stage.ts';
 import { Proxy } from './proxy.ts';
 import { sharePostgres } from './shared-postgres.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-url-'));
 let server = '';
@@ -57,7 +58,7 @@ test.each([
   const again = closeLater(createRuntime({ tools: [pay], ledger: url }));
   expect(await again.turn({ sessionId: 's' }).call(envelope('c', 'pay', order))).toEqual(outcome);
   const ledger = closeLater(await openLedger(url, { readOnly: true }));
-  expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
+  expect((await findCalls(ledger, {})).rows).toHaveLength(1);
 });
 
 test('a closed runtime leaves no connection', async () => {

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { PgServer } from './pg-server.ts';
 import { selfSigned } from './self-signed.ts';
 import { sharePostgres } from './shared-postgres.ts';
+import { lastPosition } from '../../src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tls-'));
 
@@ -21,7 +22,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = async (url: string): Promise<void> => {
   const ledger = await openLedger(url, { spillFolder: join(folder, 'spill') });
-  await ledger.entries.lastPosition();
+  await lastPosition(ledger);
   await ledger.close();
 };
 

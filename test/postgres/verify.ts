@@ -1,8 +1,8 @@
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 
 /** Every problem that verification finds, as sentences. */
-export async function findProblems(ledger: Ledger): Promise<readonly string[]> {
+export async function findProblems(ledger: OpenLedger): Promise<readonly string[]> {
   const problems: string[] = [];
   const startProgress = () => ({ step: () => undefined, done: () => undefined });
   const signal = new AbortController().signal;

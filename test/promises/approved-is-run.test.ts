@@ -2,10 +2,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import type { AnyTool, Runtime, RuntimeOptions, ToolOutcome } from 'quittance';
 import type { ConfirmationView } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolDecision, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,6 +13,8 @@ import { startServer } from '../http/start-server.ts';
 import { question, yes } from '../people/question.ts';
 import { runCli } from '../run-cli.ts';
 import { envelope } from '../stage.ts';
+import type { SqlValue } from '../../src/store/sqlite/database.ts';
+import { openBare } from '../bare-database.ts';
 
 let folder: string;
 const closing: (() => Promise<unknown>)[] = [];
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 const ledgerPath = (): string => join(folder, 'ledger.db');
 
-type Process = { readonly runtime: Runtime; readonly ledger: Ledger; readonly end: () => Promise<void> };
+type Process = { readonly runtime: Runtime; readonly ledger: OpenLedger; readonly end: () => Promise<void> };
 
 /** A process: its own handle on the ledger, its own runtime. */
 async function start(
@@ -276,7 +277,7 @@ describe('[bound-approval] the output of the schema', () => {
     expect(undone).toEqual([{ cents: 5, note: 'none' }]);
   });
 
-  it('[one-outcome] that throws, or returns a promise that never settles, is a denial', async () => {
+  it('[one-outcome] the output of the schema that throws, or returns a promise that never settles, is a denial', async () => {
     const tool = (schema: z.ZodType): AnyTool =>
       defineTool({ name: 'delete_it', input: schema, run: () => 1 }) as AnyTool;
     for (const transform of [
@@ -385,8 +386,8 @@ describe('[bound-approval] a value that was changed in the store', () => {
     await other.end();
   }
 
-  const change = (sql: string, ...values: unknown[]): number => {
-    const database = new BetterSqlite3(ledgerPath());
+  const change = (sql: string, ...values: SqlValue[]): number => {
+    const database = openBare(ledgerPath());
     const { changes } = database.prepare(sql).run(...values);
     database.close();
     return changes;
@@ -403,13 +404,13 @@ describe('[bound-approval] a value that was changed in the store', () => {
     expect({ code, out }).toMatchObject({ code: 1 });
   }
 
-  it('[bound-approval] in the body of an entry ends the call, and verify reports it', async () => {
+  it('[bound-approval] a value that was changed in the store in the body of an entry ends the call, and verify reports it', async () => {
     await approveAndEnd({ to: 'alice' });
     expect(change("UPDATE entries SET bodies = replace(bodies, 'alice', 'mallory')")).toBeGreaterThan(0);
     await expectNotRun({ to: 'alice' });
   });
 
-  it('[bound-approval] in the chained text ends the call too', async () => {
+  it('[bound-approval] a value that was changed in the store in the chained text ends the call too', async () => {
     await approveAndEnd({ to: 'alice' });
     expect(
       change(
@@ -419,11 +420,11 @@ describe('[bound-approval] a value that was changed in the store', () => {
     await expectNotRun({ to: 'alice' });
   });
 
-  it('[bound-approval] by an older seal of the same call ends the call', async () => {
+  it('[bound-approval] a value that was changed in the store by an older seal of the same call ends the call', async () => {
     const args = { to: 'alice', password: 'hunter2hunter2' };
     const open = await holdAndEnd(plain([]), args);
-    const database = new BetterSqlite3(ledgerPath());
-    const sealed = database.prepare('SELECT * FROM sealed').get() as Record<string, unknown>;
+    const database = openBare(ledgerPath());
+    const sealed = database.prepare<Record<string, SqlValue>>('SELECT * FROM sealed').get() ?? {};
     database.close();
     const other = await start([plain([])]);
     await other.runtime.confirmations.decide(open.confirmationId, {
@@ -434,7 +435,7 @@ describe('[bound-approval] a value that was changed in the store', () => {
     });
     await other.end();
     const column = Object.keys(sealed).find((name) => String(sealed[name]).startsWith('v1.')) ?? '';
-    expect(change(`UPDATE sealed SET "${column}" = ?`, sealed[column])).toBe(1);
+    expect(change(`UPDATE sealed SET "${column}" = ?`, sealed[column] ?? null)).toBe(1);
     await expectNotRun(args);
   });
 });
@@ -475,25 +476,28 @@ describe('[bound-approval] an artifact in the arguments', () => {
     ['written over', (file: string) => writeFileSync(file, '"other"')],
     ['cut', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 10))],
     ['removed', (file: string) => rmSync(file)],
-  ])('[bound-approval] whose file was %s after the approval ends the call', async (_, spoil) => {
-    const ran: unknown[] = [];
-    const here = await start([maker, sender(ran)]);
-    const artifactId = await makeArtifact(here);
-    const outcome = call(here.runtime, { text: { $artifact: artifactId } });
-    const open = await question(here.runtime);
-    for (const file of contentFilesIn(folder)) spoil(file);
-    await here.runtime.confirmations.decide(open.confirmationId, yes(open));
-    expect(await outcome).toMatchObject({ type: 'ToolFailure', code: 'ledger.altered' });
-    expect(ran).toEqual([]);
-    expect(await call(here.runtime, { artifactId }, 'r', 'read_artifact')).toMatchObject({
-      code: 'ledger.altered',
-    });
-    expect(await call(here.runtime, { text: { $artifact: artifactId } }, 'd')).toMatchObject({
-      code: 'ledger.altered',
-    });
-  });
+  ])(
+    '[bound-approval] an artifact in the arguments whose file was %s after the approval ends the call',
+    async (_, spoil) => {
+      const ran: unknown[] = [];
+      const here = await start([maker, sender(ran)]);
+      const artifactId = await makeArtifact(here);
+      const outcome = call(here.runtime, { text: { $artifact: artifactId } });
+      const open = await question(here.runtime);
+      for (const file of contentFilesIn(folder)) spoil(file);
+      await here.runtime.confirmations.decide(open.confirmationId, yes(open));
+      expect(await outcome).toMatchObject({ type: 'ToolFailure', code: 'ledger.altered' });
+      expect(ran).toEqual([]);
+      expect(await call(here.runtime, { artifactId }, 'r', 'read_artifact')).toMatchObject({
+        code: 'ledger.altered',
+      });
+      expect(await call(here.runtime, { text: { $artifact: artifactId } }, 'd')).toMatchObject({
+        code: 'ledger.altered',
+      });
+    },
+  );
 
-  it('[bound-approval] whose name leads to other content ends the call', async () => {
+  it('[bound-approval] an artifact in the arguments whose name leads to other content ends the call', async () => {
     const ran: unknown[] = [];
     const here = await start([
       maker,
@@ -505,7 +509,7 @@ describe('[bound-approval] an artifact in the arguments', () => {
     const otherId = other.type === 'ToolArtifactReference' ? other.artifactId : '';
     const outcome = call(here.runtime, { text: { $artifact: artifactId } });
     const open = await question(here.runtime);
-    const database = new BetterSqlite3(ledgerPath());
+    const database = openBare(ledgerPath());
     database
       .prepare(
         'UPDATE artifacts SET hash = (SELECT hash FROM artifacts WHERE artifact = ?) WHERE artifact = ?',
@@ -548,7 +552,7 @@ describe('[told-equals-kept] people see what the tool gets', () => {
   const show = async (id: string): Promise<string> =>
     (await runCli(['show', id, '--session', 's', '--ledger', ledgerPath()])).out;
 
-  it('[told-equals-kept] on the command line, which says "as it is" only if nothing changed', async () => {
+  it('[told-equals-kept] people see what the tool gets on the command line, which says "as it is" only if nothing changed', async () => {
     const tools = [
       pricing([]),
       defineTool({ name: 'get_it', mode: 'read', input: { type: 'object' }, run: () => 1 }) as AnyTool,
@@ -574,7 +578,7 @@ describe('[told-equals-kept] people see what the tool gets', () => {
     expect(typed).not.toContain('unchanged');
   });
 
-  it('[bound-approval] with its artifacts, on the command line', async () => {
+  it('[bound-approval] people see what the tool gets with its artifacts, on the command line', async () => {
     const maker = defineTool({ name: 'get_much', mode: 'read', run: () => 'row '.repeat(9_000) }) as AnyTool;
     const here = await start([
       maker,
@@ -593,7 +597,7 @@ describe('[told-equals-kept] people see what the tool gets', () => {
     expect(listed.out).toContain(artifact?.digest);
   });
 
-  it('[bound-approval] over HTTP, where a changed artifact is not served', async () => {
+  it('[bound-approval] people see what the tool gets over HTTP, where a changed artifact is not served', async () => {
     const server = await startServer();
     closing.push(() => server.close());
     const turn = server.runtime.turn({ sessionId: 's1' });

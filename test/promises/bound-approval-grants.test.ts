@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import type { JsonObject, Runtime } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
-import type { Entry, Ledger } from 'quittance/store';
+import type { Entry, OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -31,7 +31,7 @@ async function statusOf(
 }
 
 const ruleset = (...rules: readonly string[]): string =>
-  `apiVersion: edictum/v1\nkind: Ruleset\nmetadata: { name: r }\ndefaults: { mode: enforce }\nrules:\n${rules
+  `apiVersion: quittance/v1\nkind: Ruleset\nmetadata: { name: r }\ndefaults: { mode: enforce }\nrules:\n${rules
     .map((rule) => `  - ${rule}`)
     .join('\n')}\n`;
 const rule = (id: string, action: string, over: number): string =>
@@ -87,7 +87,7 @@ describe('[bound-approval] a standing grant', () => {
 
   it('[bound-approval] never approves a stage of a workflow', async () => {
     const contracts = contractsFromYamlString(`
-apiVersion: edictum/v1
+apiVersion: quittance/v1
 kind: Workflow
 metadata: { name: release, version: "1" }
 stages:
@@ -151,17 +151,15 @@ stages:
 });
 
 /** A ledger on which something happens just before an intent with a grant is appended. */
-function interrupted(inner: Ledger, happen: () => Promise<unknown>): Ledger {
+function interrupted(inner: OpenLedger, happen: () => Promise<unknown>): OpenLedger {
   let done = false;
   return alterLedger(inner, {
-    journal: {
-      append: async (entry: Entry) => {
-        if (!done && entry.guards !== undefined) {
-          done = true;
-          await happen();
-        }
-        return inner.journal.append(entry);
-      },
+    append: async (entry: Entry) => {
+      if (!done && entry.guards !== undefined) {
+        done = true;
+        await happen();
+      }
+      return inner.append(entry);
     },
   });
 }
@@ -202,11 +200,11 @@ describe('[bound-approval] between the check of a grant and the intent', () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
     const ledger = alterLedger(inner, {
-      claims: {
+      rows: {
         // Called last before the intent is made.
-        readCounters: (names) => {
-          const counters = inner.claims.readCounters(names);
-          if (names.some((name) => name.includes('/grant/'))) clock.advance(1_000);
+        counters: (query) => {
+          const counters = inner.query('counters', query);
+          if (query.names.some((name) => name.includes('/grant/'))) clock.advance(1_000);
           return counters;
         },
       },

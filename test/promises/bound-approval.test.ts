@@ -87,7 +87,7 @@ describe('[bound-approval] a decision applies to exactly one call', () => {
         const outcome = outcomes[ids.indexOf(view.callId)];
         expect(outcome).toMatchObject(
           n % 3 === 0
-            ? { callId: view.callId, details: `bob said no: not ${view.callId}` }
+            ? { callId: view.callId, details: `Denied by bob: not ${view.callId}` }
             : { callId: view.callId, output: { deleted: view.callId } },
         );
       }
@@ -277,7 +277,7 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
     const asked = turn.call(ask('a', 'users'));
     const open = await question(runtime);
     await runtime.confirmations.decide(open.confirmationId, no('ada', 'never'));
-    expect(await asked).toMatchObject({ code: 'confirmation.rejected', details: 'ada said no: never' });
+    expect(await asked).toMatchObject({ code: 'confirmation.rejected', details: 'Denied by ada: never' });
     expect((await refusal(runtime.confirmations.decide(open.confirmationId, yes(open)))).code).toBe(
       'confirmation.decided',
     );
@@ -293,7 +293,7 @@ describe('[bound-approval] a decision counts once, and the first one wins', () =
     const open = await question(runtime);
     await runtime.confirmations.decide(open.confirmationId, no('bob'));
     slow.resolve({ decision: 'approve', by: 'ada' });
-    expect(await asked).toMatchObject({ details: 'bob said no.' });
+    expect(await asked).toMatchObject({ details: 'Denied by bob.' });
     await quiet();
     expect(ran).toEqual([]);
     expect(await eventsOf(runtime, 'confirmation.decided')).toHaveLength(1);
@@ -430,7 +430,7 @@ describe('[bound-approval] a person with the permission decides', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('[bound-approval] with separate duties, the person a call is made for may not approve, edit or answer it', async () => {
+  it('[bound-approval] a person with the permission decides with separate duties, the person a call is made for may not approve, edit or answer it', async () => {
     const { runtime, ran } = setDesk({ separateDuties: true });
     const turn = runtime.turn({ sessionId: 's', principal: { userId: 'bob', serviceId: 'ci' } });
     const asked = turn.call(ask('a', 'users'));
@@ -446,7 +446,7 @@ describe('[bound-approval] a person with the permission decides', () => {
         );
     expect(ran).toEqual([]);
     await runtime.confirmations.decide(open.confirmationId, no('bob', 'I changed my mind'));
-    expect(await asked).toMatchObject({ details: 'bob said no: I changed my mind' });
+    expect(await asked).toMatchObject({ details: 'Denied by bob: I changed my mind' });
   });
 
   it('[bound-approval] the host’s own decider has the same permissions as any person', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
@@ -25,7 +25,7 @@ const text = (...rules: readonly JsonObject[]): string => JSON.stringify(documen
 const load = (...rules: readonly JsonObject[]): LoadedContracts => contractsFromYamlString(text(...rules));
 
 /** Tools that count their runs, on a runtime with these rules. */
-function counting(contracts: LoadedContracts, ledger?: Ledger) {
+function counting(contracts: LoadedContracts, ledger?: OpenLedger) {
   const ran: string[] = [];
   const tools = ['pay', 'mail_send', 'mail_read', 'fail'].map((name) =>
     defineTool({

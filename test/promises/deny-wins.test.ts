@@ -122,7 +122,7 @@ const order = fc.record({
 });
 
 describe('[deny-wins] block beats ask beats allow', () => {
-  it('[deny-wins] from any source, in any order: hooks, rules, sandboxes, sessions, workflows', async () => {
+  it('[deny-wins] block beats ask beats allow from any source, in any order: hooks, rules, sandboxes, sessions, workflows', async () => {
     await fc.assert(
       fc.asyncProperty(parts, order, async (said, inOrder) => {
         const words = Object.values(said);
@@ -348,7 +348,7 @@ describe('[deny-wins] an approval never skips a check', () => {
     said = ToolDecision.block('not any more');
     void first.runtime.confirmations.decide(asked.confirmationId, yes(asked));
     const decisions = async (): Promise<readonly string[]> => {
-      const stored = await file.inner.journal.readCall('s', 'c');
+      const stored = await file.inner.readCall('s', 'c');
       return (stored?.events ?? []).flatMap((event) =>
         event.type === 'tool.decided' ? [event.decision] : [],
       );
@@ -383,28 +383,31 @@ describe('[deny-wins] an approval never skips a check', () => {
     ['respond', 'approves no stage', true],
     ['edit', 'approves the stage', false],
     ['approve', 'approves the stage', false],
-  ] as const)('[deny-wins] to %s what a workflow asks about %s', async (decision, _, asksAgain) => {
-    const { runtime, turn } = setStage({
-      tools: [defineTool({ name: 'Bash', mode: 'read', run: () => 'ran' })],
-      contracts: load(workflow('ask')),
-    });
-    const first = turn.call(envelope('c1', 'Bash', call));
-    const { confirmationId, inputDigest } = await question(runtime);
-    const who = { by: 'ada', inputDigest } as const;
-    await runtime.confirmations.decide(
-      confirmationId,
-      decision === 'edit'
-        ? { ...who, decision, arguments: call }
-        : decision === 'respond'
-          ? { ...who, decision, response: 'no' }
-          : { ...who, decision },
-    );
-    expect((await first).type).toBe(asksAgain ? 'ToolDenied' : 'ToolExecutionResult');
-    void turn.call(envelope('c2', 'Bash', call)).catch(() => undefined);
-    for (let round = 0; round < 5; round++) await quiet();
-    const [next] = (await runtime.calls.list({ sessionId: 's' })).filter(({ callId }) => callId === 'c2');
-    expect(next?.status).toBe(asksAgain ? 'held' : 'settled');
-  });
+  ] as const)(
+    '[deny-wins] an approval never skips a check to %s what a workflow asks about %s',
+    async (decision, _, asksAgain) => {
+      const { runtime, turn } = setStage({
+        tools: [defineTool({ name: 'Bash', mode: 'read', run: () => 'ran' })],
+        contracts: load(workflow('ask')),
+      });
+      const first = turn.call(envelope('c1', 'Bash', call));
+      const { confirmationId, inputDigest } = await question(runtime);
+      const who = { by: 'ada', inputDigest } as const;
+      await runtime.confirmations.decide(
+        confirmationId,
+        decision === 'edit'
+          ? { ...who, decision, arguments: call }
+          : decision === 'respond'
+            ? { ...who, decision, response: 'no' }
+            : { ...who, decision },
+      );
+      expect((await first).type).toBe(asksAgain ? 'ToolDenied' : 'ToolExecutionResult');
+      void turn.call(envelope('c2', 'Bash', call)).catch(() => undefined);
+      for (let round = 0; round < 5; round++) await quiet();
+      const [next] = (await runtime.calls.list({ sessionId: 's' })).filter(({ callId }) => callId === 'c2');
+      expect(next?.status).toBe(asksAgain ? 'held' : 'settled');
+    },
+  );
 
   it('[deny-wins] a person’s denial holds, whatever the rules say now', async () => {
     const held = await holdCall();
@@ -427,14 +430,10 @@ describe('[deny-wins] a session that moves while a second question is stored', (
     const ledger = createMemoryLedger();
     let holds = 0;
     const moving = alterLedger(ledger, {
-      journal: {
-        async append(entry) {
-          // Another process advances the session at the moment the second question is stored.
-          const isSecond = entry.events.some(({ type }) => type === 'tool.held') && ++holds === 2;
-          return isSecond
-            ? { status: 'moved', subject: 'session', version: 1 }
-            : ledger.journal.append(entry);
-        },
+      async append(entry) {
+        // Another process advances the session at the moment the second question is stored.
+        const isSecond = entry.events.some(({ type }) => type === 'tool.held') && ++holds === 2;
+        return isSecond ? { status: 'moved', subject: 'session', version: 1 } : ledger.append(entry);
       },
     });
     let looks = 0;

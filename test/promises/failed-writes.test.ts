@@ -54,7 +54,7 @@ describe('[nothing-lost] a failed write before the body', () => {
       failing.isGone = false;
       failing.failAt = undefined;
       await turn.call(envelope('next', 'look'));
-      expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
+      expect(await failing.ledger.readCall('s', 'a')).toBeUndefined();
       const again = turn.call(envelope('a', name, { n: 1 }));
       if (boundary === 'hold') {
         const asked = await question(runtime, 'a');
@@ -69,7 +69,7 @@ describe('[nothing-lost] a failed write before the body', () => {
     },
   );
 
-  it('of a call in the ledger is on record with the next call', async () => {
+  it('a failed write before the body of a call in the ledger is on record with the next call', async () => {
     ran.length = 0;
     const failing = failingLedger();
     const runtime = createRuntime({ ledger: failing.ledger, clock: failing.clock, tools });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import type { AnyTool, ToolSpec } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
@@ -10,6 +9,7 @@ import { openLedgerFile } from '../durable/ledger-file.ts';
 import type { Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { envelope } from '../stage.ts';
+import { openBare } from '../bare-database.ts';
 
 let folder: string;
 let path: string;
@@ -21,12 +21,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The number of committed intents of a call, read by a separate connection. */
 function countIntents(callId: string): number {
-  const other = new BetterSqlite3(path, { readonly: true });
+  const other = openBare(path, { readOnly: true });
   try {
-    const texts = other
-      .prepare<[string], string>('SELECT text FROM entries WHERE call = ?')
-      .pluck()
-      .all(callId);
+    const texts = other.prepareValue<string>('SELECT text FROM entries WHERE call = ?').all(callId);
     return texts.filter((text) => text.includes('"tool.started"')).length;
   } finally {
     other.close();

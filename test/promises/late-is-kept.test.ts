@@ -149,7 +149,9 @@ describe('[late-is-kept] a result after the deadline is recorded on its call and
       const asked = turn.call(envelope('c', 'pay'));
       await quiet();
       const elsewhere = alterLedger(ledger, {
-        owners: { ownerId: 'own_elsewhere', statusOf: () => 'gone' },
+        ownerId: 'own_elsewhere',
+        runtimes: new Set(),
+        statusOf: async () => 'gone',
       });
       const other = createRuntime({ tools, ledger: elsewhere, clock });
       expect(await other.recover()).toMatchObject([{ callId: 'c', how: 'indeterminate' }]);

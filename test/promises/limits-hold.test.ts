@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { openQuestions, yes } from '../people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { readCounters } from '../../src/ledger/reads.ts';
 
 /** A tool that counts its runs, in a mode that needs no approval. */
 function counting<const Name extends string>(
@@ -94,6 +95,35 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
       code: 'budget.cost_exhausted',
       details: expect.stringMatching(/100 .*cost.* 90 .*30/) as string,
     });
+  });
+
+  it('[limits-hold] a request records the budgets of its turn, and none if only the runtime has some', async () => {
+    const { tool } = counting('pay');
+    const { runtime, turn } = setStage({ tools: [tool], budgets: [{ scope: 'session', toolCalls: 9 }] });
+    await turn.call(envelope('a', 'pay'));
+    const limited = runtime.turn({ sessionId: 's', budgets: [{ scope: 'session', toolCalls: 5 }] });
+    await limited.call(envelope('b', 'pay', { n: 1 }));
+    const [plain, own] = await eventsOf(runtime, 'tool.requested');
+    expect(plain).not.toHaveProperty('budgets');
+    expect(own).toMatchObject({ budgets: [{ metric: 'tool_calls', limit: 5 }] });
+  });
+
+  it('[limits-hold] no person is asked about a call that has no room next to a running one', async () => {
+    const { runtime, turn } = setStage({
+      tools: [
+        defineTool({ name: 'pay', mode: 'external', run: () => new Promise(() => undefined) }),
+        defineTool({ name: 'delete_it', run: () => 'gone' }),
+      ],
+      budgets: [{ scope: 'session', toolCalls: 1 }],
+      onConfirm: () => ({ decision: 'deny', by: 'ada' }),
+    });
+    turn.submit(envelope('a', 'pay'));
+    await quiet();
+    expect(await turn.call(envelope('b', 'delete_it'))).toMatchObject({
+      reason: 'budget',
+      details: expect.stringContaining('allows 1 tool calls; 1 are used or reserved') as string,
+    });
+    expect(await eventsOf(runtime, 'tool.held')).toEqual([]);
   });
 
   it('[limits-hold] two runtimes on one ledger share a limit, on two ledgers they do not', async () => {
@@ -202,10 +232,7 @@ describe('[limits-hold] N parallel calls under a limit of K run at most K times'
     expect(ran).toHaveLength(2);
     await Promise.all(ids(9).map((id) => runtime.turn({ sessionId: 't' }).call(envelope(id, 'pay', { id }))));
     expect(ran).toHaveLength(4);
-    const counters = await ledger.claims.readCounters([
-      'named/"team"/tool_calls',
-      'named/"team"/cost_micros',
-    ]);
+    const counters = await readCounters(ledger, ['named/"team"/tool_calls', 'named/"team"/cost_micros']);
     expect(counters).toEqual([
       { used: 4, reserved: 0 },
       { used: 40, reserved: 0 },

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool } from 'quittance';
-import type { Entry, Ledger } from 'quittance/store';
+import type { Entry, OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, retry, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
@@ -23,6 +23,15 @@ import { question, refusal, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
+import {
+  readCounters,
+  readSealed,
+  findGoneOwners,
+  readHeads,
+  readCursor,
+  takeCursor,
+  releaseCursor,
+} from '../../src/ledger/reads.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -37,14 +46,15 @@ function newFile(): string {
 }
 
 /** A ledger that delays appends of one kind until they are released. */
-function delaying(inner: Ledger, waits: (entry: Entry) => boolean): { ledger: Ledger; goOn: () => void } {
+function delaying(
+  inner: OpenLedger,
+  waits: (entry: Entry) => boolean,
+): { ledger: OpenLedger; goOn: () => void } {
   const gate = deferred();
   const ledger = alterLedger(inner, {
-    journal: {
-      append: async (entry) => {
-        if (waits(entry)) await gate.promise;
-        return inner.journal.append(entry);
-      },
+    append: async (entry) => {
+      if (waits(entry)) await gate.promise;
+      return inner.append(entry);
     },
   });
   return { ledger, goOn: () => gate.resolve() };
@@ -55,7 +65,7 @@ describe('a rerun of an attempt', () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     const ran: string[] = [];
-    const start = (name: string, ledger: Ledger, body: () => unknown) =>
+    const start = (name: string, ledger: OpenLedger, body: () => unknown) =>
       createRuntime({
         clock,
         ledger,
@@ -91,7 +101,7 @@ describe('a rerun of an attempt', () => {
     const clock = createManualClock();
     const file = createMortalLedger(clock);
     const asked: string[] = [];
-    const start = (name: string, ledger: Ledger) =>
+    const start = (name: string, ledger: OpenLedger) =>
       createRuntime({
         clock,
         ledger,
@@ -138,7 +148,7 @@ describe('a rerun of an attempt', () => {
     const runtime = createRuntime({ clock, ledger, tools: [put(() => 'done')], budgets });
     expect(await runtime.recover()).toMatchObject([{ how: 'rerun' }]);
     expect((await eventsOf(runtime, 'tool.responded')).at(-1)).toMatchObject({ costMicros: 1_400 });
-    expect(await ledger.claims.readCounters(['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
+    expect(await readCounters(ledger, ['session/"s"/cost_micros', 'session/"s"/tool_calls'])).toEqual([
       { used: 1_400, reserved: 0 },
       { used: 1, reserved: 0 },
     ]);
@@ -207,7 +217,7 @@ describe('a durable behavior whose cursor another reader took', () => {
     for (let round = 0; round < 10; round++) await quiet();
   };
   /** A behavior that hears calls, and the functions that another reader needs. */
-  const setScene = (ledger: Ledger, clock: ManualClock) => {
+  const setScene = (ledger: OpenLedger, clock: ManualClock) => {
     const { runtime, turn } = setStage({ ledger, clock, tools: [get] });
     const heard: string[] = [];
     const listen = runtime.events.on(
@@ -221,8 +231,8 @@ describe('a durable behavior whose cursor another reader took', () => {
     };
     const takeAway = async (): Promise<void> => {
       await settleAll();
-      const instead = (await ledger.cursors.read('listen'))?.holder;
-      await ledger.cursors.take({ name: 'listen', holder: 'other', instead, startAfter: 0 });
+      const instead = (await readCursor(ledger, 'listen'))?.holder;
+      await takeCursor(ledger, { name: 'listen', holder: 'other', instead, startAfter: 0 });
     };
     return { runtime, heard, listen, call, takeAway };
   };
@@ -234,11 +244,11 @@ describe('a durable behavior whose cursor another reader took', () => {
     await call('a');
     await listen.caughtUp();
     await takeAway();
-    const stored = await ledger.cursors.read('listen');
+    const stored = await readCursor(ledger, 'listen');
     for (const id of ['b', 'c', 'd', 'e']) await call(id);
     // It learned of the loss when it stored that it had heard the second one.
     expect(heard).toEqual(['a', 'b']);
-    expect(await ledger.cursors.read('listen')).toEqual(stored);
+    expect(await readCursor(ledger, 'listen')).toEqual(stored);
     await runtime.close();
   });
 
@@ -250,7 +260,7 @@ describe('a durable behavior whose cursor another reader took', () => {
     await listen.caughtUp();
     await takeAway();
     await call('b');
-    await ledger.cursors.release('listen', 'other');
+    await releaseCursor(ledger, 'listen', 'other');
     clock.advance(1_000);
     await settleAll();
     // The other reader stored nothing, so the event comes again.
@@ -261,10 +271,10 @@ describe('a durable behavior whose cursor another reader took', () => {
   it('hears nothing more if it only wanted to record what it was about to deliver', async () => {
     const clock = createManualClock();
     const inner = createMemoryLedger({ clock });
-    await inner.cursors.take({ name: 'listen', holder: 'dead', startAfter: 0 });
+    await takeCursor(inner, { name: 'listen', holder: 'dead', startAfter: 0 });
     // The first reader has died, so the second one records each event before it delivers it.
     let isFirstGone = true;
-    const ledger = alterLedger(inner, { owners: { statusOf: () => (isFirstGone ? 'gone' : 'alive') } });
+    const ledger = alterLedger(inner, { statusOf: async () => (isFirstGone ? 'gone' : 'alive') });
     const { runtime, heard, call, takeAway } = setScene(ledger, clock);
     await settleAll();
     isFirstGone = false;
@@ -322,7 +332,7 @@ describe('an approval', () => {
     });
     const told = turn.call(envelope('c', 'delete_it', { note: 'a', token: 'zylthorpwumq' }));
     const open = await question(runtime);
-    expect(await ledger.journal.readSealed('s', 'c')).toBeDefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeDefined();
     const edit = {
       decision: 'edit',
       arguments: { note: 'b' },
@@ -331,7 +341,7 @@ describe('an approval', () => {
     } as const;
     await runtime.confirmations.decide(open.confirmationId, edit);
     // Before anything else is stored for the call.
-    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeUndefined();
     expect(await told).toMatchObject({ type: 'ToolExecutionResult' });
     expect(ran).toEqual([{ note: 'b' }]);
   });
@@ -394,10 +404,10 @@ describe('a dead process', () => {
       await actor.reached;
       await actor.kill();
       const ledger = await openLedger(play.ledger, { spillBytes: 16_384 });
-      expect(await ledger.owners.findGone()).toHaveLength(1);
+      expect(await findGoneOwners(ledger)).toHaveLength(1);
       const runtime = createRuntime({ ledger, tools: [] });
       expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
-      expect(await ledger.owners.findGone()).toEqual([]);
+      expect(await findGoneOwners(ledger)).toEqual([]);
       await runtime.close();
       await ledger.close();
     } finally {
@@ -409,23 +419,22 @@ describe('a dead process', () => {
 describe('a session that another process removes', () => {
   it('[one-outcome] is gone here as well, and starts over when it is used again', async () => {
     const path = newFile();
-    // All entries are in the index before the removal, so that only the count of removals reveals it.
-    const here = await openSqliteLedger(path, {}, { longestTail: 1 });
+    const here = await openSqliteLedger(path);
     const there = await openSqliteLedger(path);
-    await here.journal.append(new SampleCall('c').whole());
-    expect(here.journal.readCall('session', 'c')).toBeDefined();
-    expect(await there.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' })).toBe(true);
+    await here.append(new SampleCall('c').whole());
+    expect(await here.readCall('session', 'c')).toBeDefined();
+    expect(await there.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' })).toBe(true);
     await quiet();
-    expect(here.journal.readCall('session', 'c')).toBeUndefined();
-    expect(here.journal.readSession('session')).toEqual([]);
+    expect(await here.readCall('session', 'c')).toBeUndefined();
+    expect(await here.readSession('session')).toEqual([]);
     // The same call is a new one, at the start of a new chain.
-    expect(await here.journal.append(new SampleCall('c').whole())).toEqual({
+    expect(await here.append(new SampleCall('c').whole())).toEqual({
       status: 'appended',
       version: 1,
     });
-    const head = here.integrity.readHeads().find(({ sessionId }) => sessionId === 'session');
+    const head = (await readHeads(here)).find(({ sessionId }) => sessionId === 'session');
     expect(head?.sequence).toBe(1);
-    expect(there.journal.readCall('session', 'c')?.version).toBe(1);
+    expect((await there.readCall('session', 'c'))?.version).toBe(1);
     await here.close();
     await there.close();
   });
@@ -468,9 +477,7 @@ describe('a hand-off', () => {
     await quiet();
     clock.advance(60_000);
     expect(await first).toMatchObject({ type: 'ToolTimeout' });
-    expect(
-      await ledger.claims.readCounters(['session/"s"/contract/attempts', 'session/"s"/tool_calls']),
-    ).toEqual([
+    expect(await readCounters(ledger, ['session/"s"/contract/attempts', 'session/"s"/tool_calls'])).toEqual([
       { used: 1, reserved: 0 },
       { used: 0, reserved: 0 },
     ]);

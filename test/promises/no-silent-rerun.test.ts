@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnyTool, Runtime, ToolOutcome } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,9 +10,10 @@ import type { Actor, Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { envelope, expectSettledOnce } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 let play: Play;
-const open: { runtime: Runtime; ledger: Ledger }[] = [];
+const open: { runtime: Runtime; ledger: OpenLedger }[] = [];
 beforeEach(async () => {
   play = await openPlay();
 });
@@ -40,7 +41,7 @@ function counting(name: string, traits: object = {}): { tool: AnyTool; ran: stri
 async function comeAfter(
   tools: readonly AnyTool[],
   onConfirm?: Parameters<typeof createRuntime>[0]['onConfirm'],
-): Promise<{ runtime: Runtime; ledger: Ledger }> {
+): Promise<{ runtime: Runtime; ledger: OpenLedger }> {
   const ledger = await openLedger(play.ledger);
   const runtime = createRuntime({ tools, ledger, ...(onConfirm && { onConfirm }) });
   open.push({ runtime, ledger });
@@ -71,8 +72,8 @@ async function dieAfterEffect(tool: string, args: Record<string, unknown> = {}):
   cpSync(scene.folder, play.folder, { recursive: true, filter: (path) => !path.endsWith('-shm') });
 }
 
-const unresolved = async (ledger: Ledger): Promise<string[]> =>
-  (await ledger.queries.findCalls({ unresolved: true })).rows.map(({ callId }) => callId);
+const unresolved = async (ledger: OpenLedger): Promise<string[]> =>
+  (await findCalls(ledger, { unresolved: true })).rows.map(({ callId }) => callId);
 
 const codeOf = (outcome: ToolOutcome): string => ('code' in outcome ? outcome.code : outcome.type);
 
@@ -113,7 +114,7 @@ describe('[no-silent-rerun] a process dies after the effect of its call', () => 
     },
   );
 
-  it('[no-silent-rerun] and denied if the tool says so, also without recovery', async () => {
+  it('[no-silent-rerun] a process dies after the effect of its call and denied if the tool says so, also without recovery', async () => {
     await dieAfterEffect('pay', { to: 'Ada' });
     const { tool, ran } = counting('pay', { rerun: 'deny' });
     const { runtime } = await comeAfter([tool]);
@@ -267,7 +268,7 @@ describe('[no-silent-rerun] a slow process is not dead', () => {
     // A process that takes the owner for dead, as after its lock file was removed by hand.
     const { tool, ran } = counting('pay');
     const ledger = await openLedger(play.ledger);
-    const hasty = alterLedger(ledger, { owners: { statusOf: () => 'gone' } });
+    const hasty = alterLedger(ledger, { statusOf: async () => 'gone' });
     const runtime = createRuntime({ ledger: hasty, tools: [tool] });
     open.push({ runtime, ledger });
     expect(await runtime.recover()).toMatchObject([{ callId: 'a', how: 'indeterminate' }]);
@@ -288,7 +289,7 @@ describe('[no-silent-rerun] a person resolves it', () => {
     ['failed', 'it did not take effect', true],
     ['safe_to_retry', 'it may be asked for again', true],
   ] as const)(
-    '[no-silent-rerun] as %s: the outcome stays, the first resolution counts, an identical call may run: %s, %s',
+    '[no-silent-rerun] a person resolves it as %s: the outcome stays, the first resolution counts, an identical call may run: %s, %s',
     async (resolution, words, mayRun) => {
       await dieAfterEffect('pay', { to: 'Ada' });
       const { tool, ran } = counting('pay', { rerun: 'deny' });
@@ -319,7 +320,7 @@ describe('[no-silent-rerun] a person resolves it', () => {
     },
   );
 
-  it('[no-silent-rerun] of two processes that resolve at once one is first, and the other learns who', async () => {
+  it('[no-silent-rerun] a person resolves it of two processes that resolve at once one is first, and the other learns who', async () => {
     await dieAfterEffect('pay');
     const { tool } = counting('pay');
     const runtimes = [await comeAfter([tool]), await comeAfter([tool])].map(({ runtime }) => runtime);

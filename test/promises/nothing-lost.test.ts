@@ -11,6 +11,7 @@ import { openLedgerFile } from '../durable/ledger-file.ts';
 import type { Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { auditKinds, envelope, eventsOf, expectSettledOnce } from '../stage.ts';
+import { findCalls } from '../../src/ledger/reads.ts';
 
 let folder: string;
 let path: string;
@@ -156,7 +157,7 @@ describe.each(Object.keys(troubles) as Trouble[])('[nothing-lost] %s', (kind) =>
     // The results of the bodies are stored with their ends, so that nothing is left to find out.
     const late = await eventsOf(runtime, 'tool.late');
     expect(late.map(({ callId }) => callId).toSorted()).toEqual(lost.map(({ callId }) => callId).toSorted());
-    expect((await file.ledger.queries.findCalls({ unresolved: true })).rows).toEqual([]);
+    expect((await findCalls(file.ledger, { unresolved: true })).rows).toEqual([]);
     expect(ran).toEqual([...ids, 'd']);
     await expectSettledOnce(runtime);
   });
@@ -236,7 +237,7 @@ describe('[nothing-lost] a process spills and is killed', () => {
       if (how === 'another id') await turn.call(envelope('b', 'pay'));
       expect(JSON.stringify(await turn.call(envelope('a', 'pay')))).toBe(JSON.stringify(told));
       expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed', 'completed', 'cached']);
-      expect((await file.ledger.queries.findCalls({ unresolved: true })).rows).toEqual([]);
+      expect((await findCalls(file.ledger, { unresolved: true })).rows).toEqual([]);
       expect([ran, world.count('a'), spills()]).toEqual([how === 'another id' ? ['b'] : [], 1, []]);
       await expectSettledOnce(runtime);
     },

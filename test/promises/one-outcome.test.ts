@@ -322,7 +322,7 @@ describe('[one-outcome] every accepted call ends in exactly one outcome', () => 
     await expectSettledOnce(runtime);
   });
 
-  it('[one-outcome] and a call with a malformed envelope is not accepted: it throws and leaves no record', async () => {
+  it('[one-outcome] every accepted call ends in exactly one outcome and a call with a malformed envelope is not accepted: it throws and leaves no record', async () => {
     const { runtime, turn } = setStage({ tools: [defineTool({ name: 'pay', run: () => 1 })] });
     for (const wrong of [
       null,

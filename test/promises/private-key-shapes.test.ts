@@ -6,6 +6,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
+import { readWholeArtifact } from '../../src/ledger/reads.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
@@ -183,7 +184,7 @@ async function giveAway(
   const said = JSON.stringify([told, events, await runtime.confirmations.list()]);
   const artifacts: string[] = [];
   for (const [artifactId] of said.matchAll(/\bart_\w+/g)) {
-    const stored = await ledger.artifacts.read('s', artifactId);
+    const stored = await readWholeArtifact(ledger, 's', artifactId);
     const content = stored?.content ?? '';
     artifacts.push(typeof content === 'string' ? content : Buffer.from(content).toString());
   }

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AnyTool } from 'quittance';
 import type { ToolAuditRecord } from 'quittance/events';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock, forkSession } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { failingLedger, has } from '../fail-writes.ts';
 import { startServer } from '../http/start-server.ts';
 import { runProgramHere } from '../run-program.ts';
@@ -54,7 +53,7 @@ const failureOf = (boundary: string) => ({
   error: 'EIO: i/o error, write',
 });
 
-async function expectVerified(ledger: Ledger): Promise<void> {
+async function expectVerified(ledger: OpenLedger): Promise<void> {
   const findings: unknown[] = [];
   const startProgress = () => ({ step: () => undefined, done: () => undefined });
   const { signal } = new AbortController();
@@ -87,9 +86,9 @@ describe('[nothing-lost] a call that the ledger never stored', () => {
     expect(await runtime.calls.audit({ sessionId: 's' })).toEqual(records);
     // It is not a call, and nothing ran.
     expect(await runtime.calls.list({ sessionId: 's' })).toEqual([]);
-    expect(await failing.ledger.journal.readCall('s', 'a')).toBeUndefined();
+    expect(await failing.ledger.readCall('s', 'a')).toBeUndefined();
     expect(ran).toEqual(['next']);
-    const stored = JSON.stringify(await failing.ledger.entries.read({ limit: 100 }));
+    const stored = JSON.stringify(await failing.ledger.readEntries({ limit: 100 }));
     expect(stored).not.toContain(secret);
     expect(stored).not.toContain('in the clear');
     await expectVerified(failing.ledger);
@@ -252,7 +251,7 @@ describe('[nothing-lost] many refused calls', () => {
     await expectVerified(failing.ledger);
   });
 
-  it('of one session that still fails do not delay those of others', async () => {
+  it('many refused calls of one session that still fails do not delay those of others', async () => {
     const clock = createManualClock();
     const failing = failingLedger(createMemoryLedger({ clock }));
     const runtime = createRuntime({ ledger: failing.ledger, tools, clock });
@@ -275,7 +274,7 @@ describe('[nothing-lost] many refused calls', () => {
 
 describe('[nothing-lost] a refused call can be found', () => {
   /** Makes the ledger refuse a call in session `s`; the ledger works again after it. */
-  async function refuseOne(ledger: Ledger): Promise<void> {
+  async function refuseOne(ledger: OpenLedger): Promise<void> {
     const failing = failingLedger(ledger);
     const runtime = createRuntime({ ledger: failing.ledger, tools });
     failing.failAt = () => true;
@@ -284,7 +283,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     await runtime.close();
   }
 
-  it('by the command line, in a file that verifies, even after its text was erased', async () => {
+  it('a refused call can be found by the command line, in a file that verifies, even after its text was erased', async () => {
     const path = join(newFolder(), 'ledger.db');
     const cli = (...args: string[]) => runProgramHere([...args, '--ledger', path]);
     let ledger = await openLedger(path);
@@ -300,17 +299,6 @@ describe('[nothing-lost] a refused call can be found', () => {
       audit: [{ callId: 'a', outcome: { kind: 'persistence_failed', boundary: 'intent' } }],
     });
     expect((await cli('show', 'b')).code).not.toBe(0);
-    const auditRows = (): unknown => {
-      const tables = openDatabase(`${path}.read`, { readOnly: true });
-      try {
-        return tables
-          .prepare("SELECT call_id, tool_name, user_id FROM audit WHERE kind = 'persistence_failed'")
-          .all();
-      } finally {
-        tables.close();
-      }
-    };
-    expect(auditRows()).toEqual([{ call_id: 'a', tool_name: 'pay', user_id: 'jwyxqthlkmvz' }]);
     expect((await cli('trace', 's')).out).toMatch(/pay a: not accepted, nothing ran/);
     expect(await cli('verify')).toMatchObject({ code: 0 });
     // Accepted later, the page of the call has the record too.
@@ -319,19 +307,18 @@ describe('[nothing-lost] a refused call can be found', () => {
     await runtime.turn({ sessionId: 's', parentSessionId: 'boss' }).call(envelope('a', 'pay'));
     await runtime.turn({ sessionId: 'boss' }).call(envelope('b', 'look'));
     await runtime.close();
-    await ledger.retention.erase({ sessionId: 's', by: 'ada', reason: 'asked to' });
+    await ledger.erase({ sessionId: 's', by: 'ada', reason: 'asked to' });
     await ledger.close();
     const { audit: records } = JSON.parse((await cli('show', 'a', '--json')).out) as {
       audit: ToolAuditRecord[];
     };
     expect(records.map(({ outcome }) => outcome.kind)).toEqual(['persistence_failed', 'completed']);
     expect(JSON.stringify(records[0])).not.toMatch(/i\/o error|jwyxqthlkmvz/);
-    expect(auditRows()).toEqual([{ call_id: 'a', tool_name: 'pay', user_id: null }]);
     expect((await cli('trace', 'boss')).out).toMatch(/not accepted/);
     expect(await cli('verify')).toMatchObject({ code: 0 });
   });
 
-  it('in a started fork, which may still be started again', async () => {
+  it('a refused call can be found in a started fork, which may still be started again', async () => {
     const ledger = createMemoryLedger();
     const runtime = createRuntime({ ledger, tools });
     await runtime.turn({ sessionId: 'old' }).call(envelope('first', 'look'));
@@ -342,7 +329,7 @@ describe('[nothing-lost] a refused call can be found', () => {
     expect(await auditKinds(runtime, 'a')).toEqual(['persistence_failed']);
   });
 
-  it('through HTTP', async () => {
+  it('a refused call can be found through HTTP', async () => {
     const server = await startServer();
     try {
       await refuseOne(server.ledger);

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRecordingLedger } from '../recording-ledger.ts';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
+import { readSealed } from '../../src/ledger/reads.ts';
 
 /** A secret by its name only. Quotes and line breaks change it when it is quoted. */
 const named = 'Sw0rdf1sh"\n& 77%';
@@ -426,7 +427,7 @@ describe('[secrets-stay-out] hidden values are never in plain text in anything s
     });
     const asked = turn.call(envelope('c', 'delete_account', both));
     await quiet();
-    const sealed = await ledger.journal.readSealed('s', 'c');
+    const sealed = await readSealed(ledger, 's', 'c');
     expect(sealed).toMatch(/^v1\./);
     for (const trace of traces) {
       expect(sealed).not.toContain(trace);
@@ -437,7 +438,7 @@ describe('[secrets-stay-out] hidden values are never in plain text in anything s
     answer.resolve({ decision: 'approve', by: 'ada' });
     await asked;
     expect(seen).toEqual([both]);
-    expect(await ledger.journal.readSealed('s', 'c')).toBeUndefined();
+    expect(await readSealed(ledger, 's', 'c')).toBeUndefined();
     for (const trace of traces) expect(written()).not.toContain(trace);
   });
 

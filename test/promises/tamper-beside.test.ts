@@ -5,9 +5,8 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import fc from 'fast-check';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -16,6 +15,18 @@ import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { Entry } from '../../src/ledger/journal.ts';
 import { rounds } from '../rounds.ts';
+import {
+  findCalls,
+  readSideRows,
+  readClaim,
+  readCounters,
+  findUnsettledEffects,
+  readWholeArtifact,
+  readState,
+  readSealed,
+} from '../../src/ledger/reads.ts';
+import type { Database, SqlValue } from '../../src/store/sqlite/database.ts';
+import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-beside-'));
 const sound = join(folder, 'sound', 'ledger.db');
@@ -110,8 +121,8 @@ async function fill(path: string): Promise<void> {
     for (const [id, password] of Object.entries({ held: 'hunter2', held2: 'hunter3' }))
       void turn.call({ id, name: 'delete_it', arguments: { password } }).catch(() => undefined);
     for (const [expectedVersion, stage] of ['read', 'write'].entries())
-      await ledger.journal.append(toMove(sessionId, expectedVersion, { stage, seen: [expectedVersion] }));
-    while ((await ledger.queries.findCalls({ sessionId, status: 'held' })).rows.length < 2)
+      await ledger.append(toMove(sessionId, expectedVersion, { stage, seen: [expectedVersion] }));
+    while ((await findCalls(ledger, { sessionId, status: 'held' })).rows.length < 2)
       await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await ledger.close();
@@ -135,9 +146,9 @@ type Asked = {
 let asked: Asked | undefined;
 
 /** Everything that a later call or a reader could ask of the side data. */
-async function view(ledger: Ledger): Promise<string> {
+async function view(ledger: OpenLedger): Promise<string> {
   const now: Asked = { claims: [], counters: [], subjects: [], inputs: [], artifacts: [] };
-  for await (const row of ledger.integrity.readSideRows()) {
+  for await (const row of readSideRows(ledger)) {
     if (row.kind === 'claim') now.claims.push(row.key);
     if (row.kind === 'state') now.subjects.push(row.subject);
     if (row.kind === 'counter') now.counters.push(row.name);
@@ -157,15 +168,15 @@ async function view(ledger: Ledger): Promise<string> {
     const isNothing = ['[]', '[{"used":0,"reserved":0}]', undefined].includes(JSON.stringify(found));
     if (!isNothing) seen.push([name, found]);
   };
-  for (const key of both('claims')) await see(key, () => ledger.claims.readClaim(key));
-  for (const name of both('counters')) await see(name, () => ledger.claims.readCounters([name]));
-  for (const input of both('inputs')) await see(input, () => ledger.claims.findUnsettledEffects(...input));
-  for (const each of both('artifacts')) await see(each, () => ledger.artifacts.read(...each));
+  for (const key of both('claims')) await see(key, () => readClaim(ledger, key));
+  for (const name of both('counters')) await see(name, () => readCounters(ledger, [name]));
+  for (const input of both('inputs')) await see(input, () => findUnsettledEffects(ledger, ...input));
+  for (const each of both('artifacts')) await see(each, () => readWholeArtifact(ledger, ...each));
   for (const sessionId of ['one', 'two']) {
     for (const subject of both('subjects'))
-      await see([sessionId, subject], () => ledger.journal.readState(sessionId, subject));
+      await see([sessionId, subject], () => readState(ledger, sessionId, subject));
     for (const callId of ['held', 'held2', 'pay', 'x'])
-      await see([sessionId, callId], () => ledger.journal.readSealed(sessionId, callId));
+      await see([sessionId, callId], () => readSealed(ledger, sessionId, callId));
   }
   return JSON.stringify(seen);
 }
@@ -177,9 +188,9 @@ function copy(): string {
   return path;
 }
 
-function change(edit: (database: BetterSqlite3.Database) => void): string {
+function change(edit: (database: Database) => void): string {
   const path = copy();
-  const database = new BetterSqlite3(path);
+  const database = openBare(path);
   try {
     edit(database);
   } finally {
@@ -219,9 +230,9 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   unsettled: ['position', 'session', 'tool', 'digest', 'call'],
   artifacts: ['session', 'artifact', 'call', 'mime', 'encoding', 'bytes', 'hash'],
 };
-type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, SqlValue>>;
 
-function another(value: unknown, at: number, put: string): unknown {
+function another(value: SqlValue | undefined, at: number, put: string): SqlValue {
   if (typeof value === 'number') return value + (at % 2 === 0 ? 1 : -1);
   const text = String(value);
   return text.slice(0, at % text.length) + put + text.slice((at % text.length) + (at % 2));
@@ -238,14 +249,14 @@ const anyEdit = fc
   .map(([table, how, one, other, put]) => {
     const names = columns[table] ?? [];
     const name = names[other % names.length] ?? '';
-    const edit = (database: BetterSqlite3.Database): void => {
-      const rows = database.prepare<[], Row>(`SELECT * FROM ${table}`).all();
+    const edit = (database: Database): void => {
+      const rows = database.prepare<Row>(`SELECT * FROM ${table}`).all();
       const row = rows[one % rows.length] as Row;
       const second = rows[(one + 1 + (other % (rows.length - 1))) % rows.length] as Row;
       const where = Object.keys(row)
         .map((key) => `${key} IS ?`)
         .join(' AND ');
-      const set = (target: Row, value: unknown): void =>
+      const set = (target: Row, value: SqlValue = null): void =>
         void database
           .prepare(`UPDATE OR REPLACE ${table} SET ${name} = ? WHERE ${where}`)
           .run(value, ...Object.values(target));
@@ -275,7 +286,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
     expect(await look(copy())).toEqual({ changed: false, kinds: [], messages: [] });
     const path = copy();
     const ledger = await openLedger(path, { spillBytes: 4_096 });
-    await ledger.integrity.rebuild();
+    await ledger.rebuild();
     await ledger.close();
     expect(await look(path)).toEqual({ changed: false, kinds: [], messages: [] });
   });
@@ -416,7 +427,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
 
   it('[tamper-evident] is rebuilt from the entries, each row as before', async () => {
     const rowsOf = (path: string): unknown => {
-      const database = new BetterSqlite3(path, { readonly: true });
+      const database = openBare(path, { readOnly: true });
       try {
         return ['claims', 'counters', 'states', 'unsettled', 'sealed', 'artifacts'].map((table) =>
           database.prepare(`SELECT * FROM ${table}`).all(),
@@ -441,7 +452,7 @@ describe('[tamper-evident] the side data of a ledger', () => {
       `),
     );
     const ledger = await openLedger(path, { spillBytes: 4_096 });
-    await ledger.integrity.rebuild();
+    await ledger.rebuild();
     await ledger.close();
     expect(rowsOf(path)).toEqual(rowsOf(sound));
     expect((await look(path)).messages).toEqual([]);
@@ -458,12 +469,12 @@ describe('[tamper-evident] the side data of a ledger', () => {
       await turn.call({ id: 'much', name: 'get_much', arguments: { letter: 'z' } });
     }
     await runtime.close();
-    await ledger.journal.append(toMove('one', 0, { stage: 'read' }));
-    await ledger.retention.erase({ sessionId: 'one', by: 'Ada', reason: 'Asked to.' });
-    await ledger.retention.dropSession({ sessionId: 'two', by: 'Ada', reason: 'Too old.' });
-    const [team] = await ledger.claims.readCounters(['named/"team"/tool_calls']);
-    await ledger.integrity.rebuild();
-    expect(await ledger.claims.readCounters(['named/"team"/tool_calls'])).toEqual([team]);
+    await ledger.append(toMove('one', 0, { stage: 'read' }));
+    await ledger.erase({ sessionId: 'one', by: 'Ada', reason: 'Asked to.' });
+    await ledger.dropSession({ sessionId: 'two', by: 'Ada', reason: 'Too old.' });
+    const [team] = await readCounters(ledger, ['named/"team"/tool_calls']);
+    await ledger.rebuild();
+    expect(await readCounters(ledger, ['named/"team"/tool_calls'])).toEqual([team]);
     await ledger.close();
     expect((await look(path)).messages).toEqual([]);
   });

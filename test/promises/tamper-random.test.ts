@@ -41,9 +41,9 @@ describe('[tamper-evident] of 100 random edits', () => {
 
 it('[tamper-evident] a ledger without its own row is refused with a message, by verify and by rebuild', async () => {
   // Found by 20,000 edits: each of these seeds deletes that row.
-  for (const seed of [1_035, 1_378, 1_493])
+  for (const seed of [1_000, 1_390, 1_873])
     expect(await tryEdit(sound, folder, seed)).toMatchObject({
-      what: 'delete in ledger: ledger',
+      what: 'delete: ledger',
       found: true,
       crash: undefined,
     });

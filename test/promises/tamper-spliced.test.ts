@@ -3,17 +3,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import pg from 'pg';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { createManualClock } from 'quittance/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Anchor } from '../../src/ledger/anchor.ts';
 import { createAnchor } from '../../src/ledger/anchor.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
+import { readHeads } from '../../src/ledger/reads.ts';
+import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-spliced-'));
 let client: pg.Client;
@@ -28,7 +29,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const clock = createManualClock();
+const manual = createManualClock();
+let setBackMs = 0;
+/** A clock that a person can set back. */
+const clock = { ...manual, now: () => manual.now() - setBackMs };
 const sealKey = new Uint8Array(32).fill(7);
 const tool = defineTool({
   name: 'pay',
@@ -47,7 +51,7 @@ const newPlace = (store: Place['store']): Place => {
   return { store, url, schema };
 };
 
-async function using<Result>({ url }: Place, work: (ledger: Ledger) => Promise<Result>): Promise<Result> {
+async function using<Result>({ url }: Place, work: (ledger: OpenLedger) => Promise<Result>): Promise<Result> {
   const ledger = await openLedger(url, { clock, sealKey });
   try {
     return await work(ledger);
@@ -69,15 +73,19 @@ const pay = (place: Place, sessionId: string, id: string): Promise<void> =>
 const anchorOf = (place: Place): Promise<Anchor> =>
   using(place, async (ledger) => {
     clock.advance(1_000);
-    return createAnchor(await ledger.integrity.readHeads(), ledger.now());
+    return createAnchor(await readHeads(ledger), ledger.now());
   });
 
 /** Copies the entries of a session, after `sequence`, with valid positions. The rest is made by `rebuild`. */
 async function splice(from: Place, to: Place, session: string, sequence = 0): Promise<void> {
   if (to.store === 'SQLite') {
-    const database = new BetterSqlite3(to.url);
+    const database = openBare(to.url);
     database.prepare('ATTACH ? AS other').run(from.url);
-    database.prepare('INSERT OR IGNORE INTO sessions (name) VALUES (?)').run(session);
+    database
+      .prepare(
+        'INSERT INTO sessions (name) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE name = ?)',
+      )
+      .run(session, session);
     database
       .prepare(
         `INSERT INTO entries (position, session, sequence, call, version, text, bodies, salt, hash, marks)
@@ -99,19 +107,19 @@ async function splice(from: Place, to: Place, session: string, sequence = 0): Pr
 
 async function remove({ store, url, schema }: Place, session: string): Promise<void> {
   if (store === 'SQLite') {
-    const database = new BetterSqlite3(url);
+    const database = openBare(url);
     database
       .prepare('DELETE FROM entries WHERE session = (SELECT session FROM sessions WHERE name = ?)')
       .run(session);
     database.close();
-    // The tables would tell that the file has lost entries.
-    for (const name of ['.read', '.read-wal', '.read-shm']) rmSync(url + name, { force: true });
+    // The note of the last entry would tell that the file has lost entries.
+    rmSync(`${url}.last`, { force: true });
   } else await client.query(`DELETE FROM ${schema}.entries WHERE session_id = $1`, [session]);
 }
 
 async function verify(place: Place, anchor: Anchor | undefined): Promise<readonly string[]> {
   const found: string[] = [];
-  await using(place, (ledger) => ledger.integrity.rebuild() as Promise<unknown>);
+  await using(place, (ledger) => ledger.rebuild() as Promise<unknown>);
   await using(place, (ledger) =>
     verifyLedger(
       ledger,
@@ -166,7 +174,7 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('[tamper-evident] with an ancho
     const { place, other } = await setUp();
     await remove(other, 'mine');
     await splice(place, other, 'mine');
-    await using(other, (ledger) => ledger.integrity.rebuild() as Promise<unknown>);
+    await using(other, (ledger) => ledger.rebuild() as Promise<unknown>);
     await pay(other, 'mine', 'later');
     clock.advance(120_000);
     const anchor = await anchorOf(place);
@@ -182,11 +190,98 @@ describe.each(['SQLite', 'PostgreSQL'] as const)('[tamper-evident] with an ancho
     await remove(other, 'mine');
     await splice(place, other, 'mine');
     await using(place, async (ledger) =>
-      ledger.retention.dropSession({ sessionId: 'mine', by: 'Ada', reason: 'Old.' }),
+      ledger.dropSession({ sessionId: 'mine', by: 'Ada', reason: 'Old.' }),
     );
     clock.advance(1_000);
     await splice(other, place, 'mine');
     const found = await verify(place, undefined);
     expect(found).toContainEqual(expect.stringContaining('head mine: The session was removed'));
+  });
+
+  const drop = (place: Place, sessionId: string): Promise<unknown> =>
+    using(place, async (ledger) => ledger.dropSession({ sessionId, by: 'Ada', reason: 'Old.' }));
+
+  test('a removed session that is there again and went on is found, even without the anchor', async () => {
+    const { place, other } = await setUp();
+    await remove(other, 'mine');
+    await splice(place, other, 'mine');
+    await drop(place, 'mine');
+    await splice(other, place, 'mine');
+    await using(place, (ledger) => ledger.rebuild() as Promise<unknown>);
+    await pay(place, 'mine', 'later');
+    expect(await verify(place, undefined)).toContainEqual(
+      expect.stringContaining('head mine: The session was removed'),
+    );
+  });
+
+  test('a removed session that begins again has no finding, even if the clock was set back', async () => {
+    onTestFinished(() => void (setBackMs = 0));
+    const { place } = await setUp();
+    await drop(place, 'mine');
+    // As a time server may do.
+    setBackMs += 20_000;
+    await pay(place, 'mine', 'again');
+    expect(await verify(place, undefined)).toEqual([]);
+    // An hour, and other sessions go on too.
+    await drop(place, 'mine');
+    setBackMs += 3_600_000;
+    await pay(place, 'other', 'x');
+    await pay(place, 'mine', 'again');
+    expect(await verify(place, undefined)).toEqual([]);
+  });
+
+  test('an older state of a session is found only with an anchor', async () => {
+    const { place } = await setUp();
+    await pay(place, 'kept', 'z');
+    const older = newPlace(store);
+    await pay(older, 'first', 'z');
+    await splice(place, older, 'mine');
+    await pay(place, 'mine', 'b');
+    const anchor = await anchorOf(place);
+    await remove(place, 'mine');
+    await splice(older, place, 'mine');
+    expect(await verify(place, undefined)).toEqual([]);
+    expect(await verify(place, anchor)).toEqual([expect.stringContaining('anchor mine: The chain was cut')]);
+  });
+
+  test('a ledger that was restored whole from an older backup is found only with an anchor', async () => {
+    const { place } = await setUp();
+    const older = newPlace(store);
+    await pay(older, 'first', 'z');
+    await splice(place, older, 'mine');
+    await pay(place, 'mine', 'b');
+    await pay(place, 'new', 'c');
+    const anchor = await anchorOf(place);
+    expect(await verify(older, undefined)).toEqual([]);
+    expect(await verify(older, anchor)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('anchor mine: The chain was cut'),
+        expect.stringContaining('anchor new: The session is missing'),
+      ]),
+    );
+  });
+
+  test('a fork of the same length is found only with an anchor from after the fork', async () => {
+    const { place, other } = await setUp();
+    await pay(place, 'kept', 'z');
+    const before = await anchorOf(place);
+    await remove(other, 'mine');
+    await splice(place, other, 'mine');
+    await using(other, (ledger) => ledger.rebuild() as Promise<unknown>);
+    await pay(place, 'mine', 'b');
+    await pay(other, 'mine', 'fork');
+    const after = await anchorOf(place);
+    await remove(place, 'mine');
+    await splice(other, place, 'mine');
+    expect(await verify(place, before)).toEqual([]);
+    expect(await verify(place, after)).toEqual([expect.stringContaining('the chain was recomputed')]);
+  });
+
+  test('a session from another ledger that was made after the anchor is not found', async () => {
+    const { place, other } = await setUp();
+    const anchor = await anchorOf(place);
+    await pay(other, 'newer', 'x');
+    await splice(other, place, 'newer');
+    expect(await verify(place, anchor)).toEqual([]);
   });
 });

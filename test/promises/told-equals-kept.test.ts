@@ -3,6 +3,7 @@ import { defineTool, outcomeToModelContent, ToolDecision, ToolError, toolResult 
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
+import { readWholeArtifact } from '../../src/ledger/reads.ts';
 
 type Body = (args: { readonly [key: string]: unknown }) => unknown;
 
@@ -61,29 +62,32 @@ const cases: Readonly<
 };
 
 describe('[told-equals-kept] the content that the model got is in the ledger, byte for byte', () => {
-  it.each(Object.entries(cases))('[told-equals-kept] for %s', async (_, { type, name, args, run }) => {
-    const { clock, runtime, turn } = stageOf(run ?? (() => 'fine'));
-    const call = envelope('c', name ?? 'pay', (args ?? {}) as never);
-    const asked = turn.call(call);
-    await quiet();
-    clock.advance(100);
-    const outcome = await asked;
-    expect(outcome.type).toBe(type);
-    const told = outcomeToModelContent(outcome);
+  it.each(Object.entries(cases))(
+    '[told-equals-kept] the content that the model got is in the ledger, byte for byte for %s',
+    async (_, { type, name, args, run }) => {
+      const { clock, runtime, turn } = stageOf(run ?? (() => 'fine'));
+      const call = envelope('c', name ?? 'pay', (args ?? {}) as never);
+      const asked = turn.call(call);
+      await quiet();
+      clock.advance(100);
+      const outcome = await asked;
+      expect(outcome.type).toBe(type);
+      const told = outcomeToModelContent(outcome);
 
-    const [responded] = await eventsOf(runtime, 'tool.responded');
-    expect(responded?.content).toBe(told);
-    expect(JSON.stringify(responded?.outcome)).toBe(JSON.stringify(outcome));
+      const [responded] = await eventsOf(runtime, 'tool.responded');
+      expect(responded?.content).toBe(told);
+      expect(JSON.stringify(responded?.outcome)).toBe(JSON.stringify(outcome));
 
-    const again = await turn.call(call);
-    expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
-    expect(outcomeToModelContent(again)).toBe(told);
-    const bound = turn.tools().find((tool) => tool.name === call.name);
-    expect((await bound?.execute(call.arguments, { callId: 'c' })) ?? told).toBe(told);
-    await expectSettledOnce(runtime);
-  });
+      const again = await turn.call(call);
+      expect(JSON.stringify(again)).toBe(JSON.stringify(outcome));
+      expect(outcomeToModelContent(again)).toBe(told);
+      const bound = turn.tools().find((tool) => tool.name === call.name);
+      expect((await bound?.execute(call.arguments, { callId: 'c' })) ?? told).toBe(told);
+      await expectSettledOnce(runtime);
+    },
+  );
 
-  it('[told-equals-kept] for denials by an ended turn and a spent budget', async () => {
+  it('[told-equals-kept] the content that the model got is in the ledger, byte for byte for denials by an ended turn and a spent budget', async () => {
     const { runtime, turn } = stageOf(() => 'fine');
     await turn.call(envelope('a', 'pay'));
     const spent = await turn.call(envelope('b', 'pay', { n: 1 }));
@@ -99,15 +103,13 @@ describe('[told-equals-kept] the content that the model got is in the ledger, by
     ]);
   });
 
-  it('[told-equals-kept] and no caller gets an outcome before the ledger has it', async () => {
+  it('[told-equals-kept] the content that the model got is in the ledger, byte for byte and no caller gets an outcome before the ledger has it', async () => {
     const { ledger } = stageOf(() => 1);
     const kept = deferred();
     const slow = alterLedger(ledger, {
-      journal: {
-        append: async (entry) => {
-          if (entry.events.some(({ type }) => type === 'tool.responded')) await kept.promise;
-          return ledger.journal.append(entry);
-        },
+      append: async (entry) => {
+        if (entry.events.some(({ type }) => type === 'tool.responded')) await kept.promise;
+        return ledger.append(entry);
       },
     });
     const { turn } = setStage({ ledger: slow, tools: [defineTool({ name: 'pay', run: () => 'paid' })] });
@@ -182,7 +184,7 @@ describe('[told-equals-kept] later events never change stored content', () => {
     expect(JSON.stringify([outcome, await runtime.events.list({ sessionId: 's' })])).toBe(before);
     expect(before).not.toContain('mallory');
     const [file] = 'files' in outcome ? (outcome.files ?? []) : [];
-    const artifact = await ledger.artifacts.read('s', file?.artifactId ?? '');
+    const artifact = await readWholeArtifact(ledger, 's', file?.artifactId ?? '');
     expect(artifact?.content).toEqual(new Uint8Array([1, 1, 1]));
   });
 

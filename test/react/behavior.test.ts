@@ -161,7 +161,7 @@ describe('a question', () => {
     await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
   });
 
-  test('that is mostly out of view says so, and is approved after a look at its end or an explicit choice', async () => {
+  test('a question that is mostly out of view says so, and is approved after a look at its end or an explicit choice', async () => {
     const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`key_${index}`, index]));
     const { page, card, decisions } = await ask({ ...priceOf, note: JSON.stringify(many, null, 2) });
     const block = card.getByRole('group', { name: 'Arguments' });
@@ -177,8 +177,12 @@ describe('a question', () => {
     await choice.uncheck();
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true');
     await block.scrollIntoViewIfNeeded();
-    await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
-    await choice.waitFor({ state: 'detached' });
+    await expect
+      .poll(async () => {
+        await block.evaluate((each) => each.scrollTo(0, each.scrollHeight));
+        return choice.count();
+      })
+      .toBe(0);
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('false');
     await approve(card);
     await expect.poll(() => decisions).toMatchObject([{ decision: 'approve' }]);
@@ -291,7 +295,7 @@ describe('a question', () => {
     expect(await card.textContent()).toContain('Rye stays at 450.');
   });
 
-  test('that another person answered first says so, and the record names them', async () => {
+  test('a question that another person answered first says so, and the record names them', async () => {
     const { page, staged, card, told, feed } = await ask();
     const [asked] = (await staged.runtime.confirmations.list({ status: 'pending' })).rows;
     await staged.runtime.confirmations.decide(asked?.confirmationId ?? '', {
@@ -306,7 +310,7 @@ describe('a question', () => {
     await expectStatus(page, 'call_price', 'denied');
   });
 
-  test('whose arguments have not arrived cannot be approved, only denied', async () => {
+  test('a question whose arguments have not arrived cannot be approved, only denied', async () => {
     const { page, staged, decisions, complaints } = await open();
     void staged.begin('call_blind', 'drop_table', { table: 'orders' });
     await staged.until('call_blind', 'tool.held');
@@ -365,7 +369,7 @@ describe('a source', () => {
     await expect.poll(readings).toEqual({ begun: 2, open: 1 });
   });
 
-  test('that changes takes its calls with it', async () => {
+  test('a source that changes takes its calls with it', async () => {
     const { page, staged, feed } = await open();
     await staged.begin('call_a', 'get_order', { id: 'a' });
     await staged.begin('call_b', 'get_order', { id: 'b' });
@@ -379,7 +383,7 @@ describe('a source', () => {
     expect(await cardOf(page, 'call_a').count()).toBe(0);
   });
 
-  test('that fails is shown as failed, with its events so far, and can be read again', async () => {
+  test('a source that fails is shown as failed, with its events so far, and can be read again', async () => {
     const { page, staged, feed, complaints } = await open();
     await staged.begin('call_get', 'get_order', { id: '1' });
     await page.evaluate(() => window.show({ type: 'one', callId: 'call_get' }));

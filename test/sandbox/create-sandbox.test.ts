@@ -7,7 +7,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { contractsFromTemplate, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createSandbox, isSandboxedTool, type SandboxOptions } from 'quittance/sandbox';
-import { checkExecutor } from '../../src/cli/doctor/check-executor.ts';
+import { checkExecutor } from '../../src/cli/doctor/check-settings.ts';
 import type { Finding } from '../../src/cli/doctor/finding.ts';
 import { sandboxMarkOf } from '../../src/tool/sandboxed-tool.ts';
 

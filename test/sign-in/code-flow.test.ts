@@ -30,7 +30,7 @@ const tamperIdToken =
   };
 
 describe('a person signs in', () => {
-  test('with their verified identity, and the role of the first entry that applies', async () => {
+  test('a person signs in with their verified identity, and the role of the first entry that applies', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     expect(ada.answer.status).toBe(303);
     const who = (await (await me(ada.headers())).json()) as Me;
@@ -49,7 +49,7 @@ describe('a person signs in', () => {
     expect(await (await me(olga.headers())).json()).toMatchObject({ role: 'operator' });
   });
 
-  test('and the cookie is hidden from pages, bound to this site, and useless without the page key', async () => {
+  test('a person signs in and the cookie is hidden from pages, bound to this site, and useless without the page key', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     const [session = ''] = ada.answer.headers
       .getSetCookie()
@@ -62,7 +62,7 @@ describe('a person signs in', () => {
     expect((await me({ authorization: `Bearer ${secret}` })).status).toBe(401);
   });
 
-  test('[secrets-stay-out] and the file of sign-ins has no secret in clear', async () => {
+  test('[secrets-stay-out] a person signs in and the file of sign-ins has no secret in clear', async () => {
     const seen: string[] = [];
     stage.provider.tamper = (path, body) => {
       if (path === '/token') seen.push(...Object.values(JSON.parse(body) as object).map(String));
@@ -81,7 +81,7 @@ describe('a person signs in', () => {
       expect(file).not.toContain(secret);
   });
 
-  test('and the provider receives PKCE, state and nonce, but no secret in the address', async () => {
+  test('a person signs in and the provider receives PKCE, state and nonce, but no secret in the address', async () => {
     const { start } = await askProvider(new Jar(), stage.url, 'u-ada');
     const { searchParams } = new URL(start.headers.get('location') ?? '');
     expect(searchParams.get('code_challenge_method')).toBe('S256');
@@ -91,7 +91,7 @@ describe('a person signs in', () => {
     expect(searchParams.toString()).not.toContain('secret');
   });
 
-  test('in two tabs at the same time', async () => {
+  test('a person signs in in two tabs at the same time', async () => {
     const jar = new Jar();
     const first = await visit(jar, `${stage.url}/login/start?returnTo=/calls`);
     const second = await askProvider(jar, stage.url, 'u-ada', '?returnTo=/inbox');
@@ -232,7 +232,7 @@ describe('a sign-in is refused', () => {
     await expectRefused((await signIn(stage.url, 'u-ada')).answer, 403, /You have no rights here/);
   });
 
-  test('while the provider is down; tokens still work', async () => {
+  test('a sign-in is refused while the provider is down; tokens still work', async () => {
     stage.provider.isDown = true;
     const jar = new Jar();
     // The description of the provider is known, so the browser is still sent there.

@@ -126,7 +126,7 @@ describe('renewal', () => {
     expect(await statusOf(left)).toBe(401);
   });
 
-  test('while the provider is down, a sign-in lasts one interval longer, and returns with the provider', async () => {
+  test('renewal while the provider is down, a sign-in lasts one interval longer, and returns with the provider', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     stage.provider.isDown = true;
     try {
@@ -270,7 +270,7 @@ describe('a sign-in ends', () => {
     expect((await stage.app.get('/v1/sign-ins', 'approver')).status).toBe(403);
   });
 
-  test('and the stream of its page with it', async () => {
+  test('a sign-in ends and the stream of its page with it', async () => {
     const ada = await signIn(stage.url, 'u-ada');
     const stream = await fetch(`${stage.url}/v1/events?after=now`, {
       headers: { ...ada.headers(), accept: 'text/event-stream' },

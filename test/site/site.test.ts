@@ -60,7 +60,7 @@ function findFile(path: string): string | undefined {
 
 async function build(): Promise<void> {
   const node = (...args: readonly string[]) =>
-    promisify(execFile)(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], { cwd: root });
+    promisify(execFile)(process.execPath, [...args], { cwd: root });
   await node('scripts/frameworks.ts', 'site');
   for (const old of existsSync(dirname(folder)) ? readdirSync(dirname(folder)) : [])
     rmSync(join(dirname(folder), old), { recursive: true, force: true });
@@ -191,7 +191,7 @@ describe('in a browser', () => {
     await page.close();
   });
 
-  test('on a phone, pages do not scroll sideways, and drawings keep a readable size', async () => {
+  test('in a browser on a phone, pages do not scroll sideways, and drawings keep a readable size', async () => {
     const { page, problems } = await open('/', { viewport: { width: 390, height: 844 } });
     for (const path of ['/', '/tools', '/cli', '/cookbook/undo', '/comparison', '/concepts']) {
       await page.goto(`${origin}/${manifest.version}${path}`);

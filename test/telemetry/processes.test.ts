@@ -133,7 +133,7 @@ test('mcp sends spans of calls to a collector, and takes quiet hours', async () 
   const ledgerPath = join(folder, 'mcp.db');
   const shop = {
     command: process.execPath,
-    args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, '../mcp/shop-server.ts')],
+    args: [join(import.meta.dirname, '../mcp/shop-server.ts')],
   };
   writeFileSync(join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { shop } }));
   const options = ['--config', join(folder, 'mcp.json'), '--ledger', ledgerPath];

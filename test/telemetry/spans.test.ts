@@ -9,6 +9,7 @@ import type { Runtime } from 'quittance';
 import { createRuntime, defineTool, retry, ToolDecision, ToolError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
+import { createManualClock } from 'quittance/testing';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../eventually.ts';
@@ -99,7 +100,7 @@ test('a call is a span by the conventions, with its attempt and settlement insid
   expect(traced.spans()).toHaveLength(5);
   expect(nanos(attempt.endTime)).toBeLessThanOrEqual(nanos(settle.endTime));
   // The console finds the trace by what is stored with the call.
-  const stored = await ledger.journal.readCall('s/1', 'c1');
+  const stored = await ledger.readCall('s/1', 'c1');
   const [requested] = stored?.events.filter(({ type }) => type === 'tool.requested') ?? [];
   expect(requested).toMatchObject({ traceparent: idsOf(call) });
   await runtime.close();
@@ -407,22 +408,21 @@ const rulings = ({ events }: ReadableSpan): readonly unknown[] =>
 
 test('a gate that waits is an event with its time', async () => {
   const traced = trace();
-  const waits = Promise.withResolvers<void>();
+  const clock = createManualClock();
   const runtime = createRuntime({
     tools: [pay],
+    clock,
     telemetry: traced.telemetry,
     onPreToolUse: async () => {
-      await waits.promise;
+      clock.advance(20);
       return ToolDecision.allow;
     },
   });
-  const answer = runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: { amount: 1 } });
-  waits.resolve();
-  await answer;
+  await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'pay', arguments: { amount: 1 } });
   const events = traced.one('execute_tool pay').events.map(({ name, attributes }) => [name, attributes]);
   expect(events).toContainEqual([
     'quittance.gate.waited',
-    { 'quittance.gate': 'policy', 'quittance.elapsed_us': expect.any(Number) },
+    { 'quittance.gate': 'policy', 'quittance.elapsed_us': 20_000 },
   ]);
 });
 

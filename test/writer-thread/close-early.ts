@@ -4,7 +4,7 @@ import { SampleCall } from '../../src/testing/sample-call.ts';
 
 const ledger = await openSqliteLedger(process.argv[2] ?? '');
 const appends = Array.from({ length: 20 }, (_, index) =>
-  ledger.journal.append(new SampleCall(`call-${index}`, { sessionId: 's' }).whole()),
+  ledger.append(new SampleCall(`call-${index}`, { sessionId: 's' }).whole()),
 );
 await Promise.all(appends);
 await ledger.close();

@@ -14,6 +14,7 @@ import { nodeCommand } from '../../../conformance/mcp/start-program.ts';
 import { printTable } from '../../table.ts';
 import type { AgentErrand } from './agent.ts';
 import { Player } from './player.ts';
+import { findCalls } from '../../../src/ledger/reads.ts';
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, notes: { type: 'string', default: '80' } },
@@ -177,7 +178,7 @@ async function count(into: Tally, { effects, heard, path }: Files): Promise<void
 async function readLedger(path: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const ledger = await openLedger(path);
   try {
-    const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+    const { rows } = await findCalls(ledger, { limit: 1_000 });
     const found = new Map<string, string[]>();
     for (const { callId, status, code = 'success' } of rows)
       found.set(callId, [...(found.get(callId) ?? []), `${status}: ${code}`]);

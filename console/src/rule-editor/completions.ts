@@ -116,6 +116,8 @@ const isSelectorMap = (patterns: JsonValue | undefined): boolean =>
 
 const selectors = [
   'tool.name',
+  'tool.mode',
+  'tool.risk',
   'environment',
   'principal.user_id',
   'principal.service_id',

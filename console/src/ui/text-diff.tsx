@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { useMemo } from 'react';
-import { DiffBlock } from '../../../src/react/diff-block.tsx';
+import { DiffBlock } from '../../../src/react/preview-block.tsx';
 import '../../../src/react/react.css';
 import { unifiedDiff } from './unified-diff.ts';
 

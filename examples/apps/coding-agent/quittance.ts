@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { tool } from 'langchain';
 import { contractsFromTemplate } from 'quittance/contracts';
 import { governTools } from 'quittance/langchain';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 
 /** Tools that work in `folder`. Keep the ledger and this file outside of it. */
-export function governCoding(ledger: Ledger, folder: string) {
+export function governCoding(ledger: OpenLedger, folder: string) {
   const readTool = tool(({ path }) => readFile(join(folder, path), 'utf8'), {
     name: 'read_file',
     description: 'Reads a file of the project.',
@@ -64,5 +64,5 @@ export function governCoding(ledger: Ledger, folder: string) {
 export type Coding = Awaited<ReturnType<typeof governCoding>>;
 
 /** For the console: `PROJECT=/srv/project quittance serve --runtime quittance.ts`. */
-export default async (ledger: Ledger) =>
+export default async (ledger: OpenLedger) =>
   (await governCoding(ledger, process.env['PROJECT'] ?? process.cwd())).runtime;

@@ -19,7 +19,7 @@ export type Desktop = {
 
 export async function connect(ledger: string): Promise<Desktop> {
   const client = new Client({ name: 'desktop', version: '1.0.0' });
-  const node = [...process.execArgv, '--disable-warning=ExperimentalWarning'];
+  const node = process.execArgv;
   const gateway = [cli, 'mcp', 'wrap', '--name', 'shop', '--ledger', ledger];
   const rules = [
     '--contracts',
@@ -27,7 +27,7 @@ export async function connect(ledger: string): Promise<Desktop> {
     '--settings',
     join(here, 'quittance-settings.json'),
   ];
-  const server = [process.execPath, '--disable-warning=ExperimentalWarning', join(here, 'shop-server.ts')];
+  const server = [process.execPath, join(here, 'shop-server.ts')];
   const args = [...node, ...gateway, ...rules, '--', ...server];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: 'inherit' }));
   const { tools } = await client.listTools();

@@ -3,7 +3,7 @@ import { tool } from 'ai';
 import { retry } from 'quittance';
 import { governTools } from 'quittance/ai-sdk';
 import { contractsFromYaml } from 'quittance/contracts';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 import { findOrder, mails } from './shop.ts';
 
@@ -35,7 +35,7 @@ const tools = {
 
 const contracts = await contractsFromYaml(`${import.meta.dirname}/rules.yaml`);
 
-export const governSupport = (ledger: Ledger) =>
+export const governSupport = (ledger: OpenLedger) =>
   governTools(tools, {
     ledger,
     contracts,
@@ -59,4 +59,4 @@ export const governSupport = (ledger: Ledger) =>
 export type Support = Awaited<ReturnType<typeof governSupport>>;
 
 /** For the console: `quittance serve --runtime quittance.ts`. */
-export default async (ledger: Ledger) => (await governSupport(ledger)).runtime;
+export default async (ledger: OpenLedger) => (await governSupport(ledger)).runtime;

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { RuntimeOptions } from '../../runtime/runtime-options.ts';
-import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import type { RuntimeOptions } from '../../runtime/create-runtime.ts';
+import type { TurnOptions } from '../../runtime/call-options.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
 import type { Principal } from '../../tool/tool-context.ts';
@@ -16,7 +16,7 @@ export type AdapterOptions<Native = unknown> = Omit<
   'tools' | 'ledger'
 > & {
   /** Stores the calls. Default: in memory, which ends with the process. */
-  readonly ledger?: Ledger;
+  readonly ledger?: OpenLedger;
   /** Properties that the framework's tools lack, by tool name: a mode, a timeout, a cost. */
   readonly overrides?: Readonly<Record<string, ToolOverrides>>;
   /** Defaults for every run: a deadline, budgets, the parent session. */

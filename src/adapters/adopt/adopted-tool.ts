@@ -4,8 +4,8 @@ import { isTool } from '../../tool/define-tool.ts';
 import { govern } from '../../tool/govern.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
-import type { PreToolUse } from '../../runtime/host/tool-decision.ts';
-import { ToolDecision } from '../../runtime/host/tool-decision.ts';
+import type { PreToolUse } from '../../runtime/call-options.ts';
+import { ToolDecision } from '../../runtime/call-options.ts';
 import type { ToolHints } from './tool-hints.ts';
 import { hintedTraits } from './tool-hints.ts';
 

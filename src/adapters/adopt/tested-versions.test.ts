@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RuntimeTrouble } from '../../runtime/host/runtime-trouble.ts';
+import type { RuntimeTrouble } from '../../runtime/telemetry.ts';
 import { reportVersions, testedVersions, type Adapter } from './tested-versions.ts';
 
 let folder = '';

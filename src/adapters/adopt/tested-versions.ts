@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
-import { warnOfTrouble } from '../../runtime/host/runtime-trouble.ts';
+import type { OnTrouble } from '../../runtime/telemetry.ts';
+import { warnOfTrouble } from '../../runtime/telemetry.ts';
 
 type Range = {
   readonly package: string;

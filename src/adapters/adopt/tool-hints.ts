@@ -2,12 +2,11 @@
  * The MCP annotations of a tool. The server writes them, not the host. They may raise the risk of a tool. They lower
  * it only if the host trusts the server.
  */
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import { classifyTool } from '../../tool/mode.ts';
-import { ownValue } from '../../tool/own-value.ts';
 
 export type ToolHints = {
   readonly readOnly: boolean;

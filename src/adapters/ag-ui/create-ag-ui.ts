@@ -7,20 +7,18 @@
  */
 import { checkObject } from '../../base/check-keys.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { DirectIdentity } from '../../call/event.ts';
-import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../runtime/views.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
+import type { OnTrouble } from '../../runtime/telemetry.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import { describeValue } from '../../tool/describe-value.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { AgUiEvent } from './event.ts';
 import type { AgUiAnswer, AgUiInterrupt } from './interrupt.ts';
 import { interruptId, readAgUiAnswer, toInterrupt } from './interrupt.ts';
-import { followCalls } from './follow-calls.ts';
-import { readShownResults } from './shown-results.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
+import { randomUUID } from 'node:crypto';
 
 /** The person who answers, as identified by the host. */
 export type AgUiPerson = {
@@ -222,3 +220,145 @@ const refuseResume = (found: unknown): QuittanceError =>
     'takeResume expects `resume` of RunAgentInput: a list of { interruptId, status, payload }. Found ' +
       `${describeValue(found)}.`,
   );
+
+/** Writes the calls of a session as AG-UI events once they are stored: a call, then its answer, each once per run. */
+
+type FollowedCalls = {
+  /** Resolves when everything stored so far is written. */
+  caughtUp(): Promise<void>;
+  end(): Promise<void>;
+};
+
+/**
+ * Follows the session until it is ended; everything stored by then is written. If the host's `write` throws, writing
+ * stops, and the end throws the same error.
+ */
+async function followCalls(
+  runtime: Runtime,
+  sessionId: string,
+  write: (event: AgUiEvent) => void,
+  {
+    answered: shown,
+    parentMessageId,
+  }: {
+    /** Calls whose results the client has. */
+    readonly answered: ReadonlySet<string>;
+    readonly parentMessageId: (() => string | undefined) | undefined;
+  },
+): Promise<FollowedCalls> {
+  const answered = new Set(shown);
+  let failed: { readonly error: unknown } | undefined;
+  const send = (event: AgUiEvent): void => {
+    if (failed !== undefined) return;
+    try {
+      write(event);
+    } catch (error) {
+      failed = { error };
+    }
+  };
+  const answer = (toolCallId: string, content: string): void => {
+    if (answered.has(toolCallId)) return;
+    answered.add(toolCallId);
+    const messageId = `${toolCallId}.result`;
+    send({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, role: 'tool', content });
+  };
+  const following = runtime.events.on(
+    {
+      // The client chooses the run id and may reuse it.
+      name: `ag-ui.${randomUUID()}`,
+      on: ['tool.requested', 'tool.recalled', 'tool.responded'],
+      where: { sessionId },
+      ephemeral: true,
+    },
+    async (event) => {
+      const { callId } = event;
+      switch (event.type) {
+        case 'tool.requested': {
+          const parent = parentMessageId?.();
+          send({
+            type: 'TOOL_CALL_START',
+            toolCallId: callId,
+            toolCallName: event.toolName,
+            ...(parent !== undefined && { parentMessageId: parent }),
+          });
+          send({ type: 'TOOL_CALL_ARGS', toolCallId: callId, delta: JSON.stringify(event.requestedInput) });
+          send({ type: 'TOOL_CALL_END', toolCallId: callId });
+          return;
+        }
+        case 'tool.recalled': {
+          // An earlier run showed the call. Its answer may have arrived while no run was open.
+          const [call] = await runtime.calls.list({ sessionId, callId });
+          if (call?.settled !== undefined) answer(callId, call.settled.content);
+          return;
+        }
+        case 'tool.responded':
+          if (event.final) answer(callId, event.content);
+      }
+    },
+  );
+  // From here on, every later event is received.
+  await following.caughtUp();
+  return {
+    async caughtUp() {
+      await following.caughtUp();
+    },
+    async end() {
+      await following.caughtUp();
+      await following.off();
+      if (failed !== undefined) throw failed.error;
+    },
+  };
+}
+
+/**
+ * The results of calls that a client already shows. CopilotKit shows the answer of a person as the result of the call
+ * that waited. A tool of the page with the name of a governed tool adds a result of its own. The recorded result
+ * replaces both. If the call has no result yet, they are removed.
+ */
+
+type ShownResults = {
+  /** Calls whose recorded result the client has. */
+  readonly answered: ReadonlySet<string>;
+  /** The messages with recorded results only. Undefined if the client's own are right. */
+  readonly corrected: readonly unknown[] | undefined;
+};
+
+async function readShownResults(
+  runtime: Runtime,
+  sessionId: string,
+  messages: unknown,
+): Promise<ShownResults> {
+  if (!Array.isArray(messages))
+    throw new QuittanceError(
+      'config.invalid',
+      `openRun takes \`messages\` of RunAgentInput, a list. Found ${describeValue(messages)}.`,
+    );
+  const answered = new Set<string>();
+  const corrected: unknown[] = [];
+  let isRight = true;
+  for (const message of messages as readonly unknown[]) {
+    const callId = resultOf(message);
+    const call = callId === undefined ? undefined : (await runtime.calls.list({ sessionId, callId }))[0];
+    if (callId === undefined || call === undefined) {
+      corrected.push(message); // not about a call of this session
+      continue;
+    }
+    const recorded = call.settled?.content;
+    if (recorded === undefined || answered.has(callId)) {
+      isRight = false;
+      continue;
+    }
+    answered.add(callId);
+    const isRecorded = isJsonObject(message) && ownValue(message, 'content') === recorded;
+    isRight &&= isRecorded;
+    corrected.push(isRecorded ? message : { ...(message as object), content: recorded });
+  }
+  return { answered, corrected: isRight ? undefined : corrected };
+}
+
+/** The call that a message is the result of; undefined for any other message. */
+function resultOf(message: unknown): string | undefined {
+  if (!isJsonObject(message) || ownValue(message, 'role') !== 'tool') return undefined;
+  const callId = ownValue(message, 'toolCallId');
+  return typeof callId === 'string' ? callId : undefined;
+}

@@ -1,8 +1,7 @@
 /** A held call as an AG-UI interrupt, and the answer to it. */
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
-import { ownValue } from '../../tool/own-value.ts';
+import type { ConfirmationView } from '../../runtime/views.ts';
 
 /** One entry of `outcome.interrupts` in `RUN_FINISHED`. */
 export type AgUiInterrupt = {

@@ -7,7 +7,7 @@ import { isSameJson } from '../../base/same-json.ts';
 import { isToolOutcome } from '../../call/is-tool-outcome.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { sessionCallId } from '../../call/session-call-id.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { Answer, AnswerFile } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
@@ -58,7 +58,7 @@ export type FindOutcome = (toolCallId: string, output: unknown) => Promise<ToolO
 
 /** Gives the model the recorded content. A tool's own `toModelOutput` is used for successes only. */
 export function modelOutput(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string,
   findOutcome: FindOutcome,
   own: ((options: never) => unknown) | undefined,

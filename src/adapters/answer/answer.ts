@@ -1,8 +1,8 @@
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { outcomeIsError } from '../../call/outcome.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
-import { isAltered, readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
+import { isAltered, readStoredArtifact } from '../../runtime/stored-artifact.ts';
 
 /** A file of an answer. */
 export type AnswerFile = {
@@ -26,7 +26,7 @@ export type Answer = {
 };
 
 /** The answer to a call. Missing or changed files are left out. */
-export async function toAnswer(ledger: Ledger, sessionId: string, outcome: ToolOutcome): Promise<Answer> {
+export async function toAnswer(ledger: OpenLedger, sessionId: string, outcome: ToolOutcome): Promise<Answer> {
   const files: AnswerFile[] = [];
   for (const { artifactId, mimeType, name } of ('files' in outcome && outcome.files) || []) {
     const artifact = await readStoredArtifact(ledger, sessionId, artifactId).catch((error: unknown) => {

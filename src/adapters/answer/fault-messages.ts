@@ -7,8 +7,8 @@ import type { ErrorCode } from '../../base/error.ts';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
 import { quote } from '../../base/nearest.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import type { OnTrouble } from '../../runtime/host/runtime-trouble.ts';
-import { warnOfTrouble } from '../../runtime/host/runtime-trouble.ts';
+import type { OnTrouble } from '../../runtime/telemetry.ts';
+import { warnOfTrouble } from '../../runtime/telemetry.ts';
 import { isToolOutcomeError } from './outcome-error.ts';
 
 /** On every error that may reach a model, from any copy of this package. */

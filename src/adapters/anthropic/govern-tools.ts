@@ -1,10 +1,8 @@
 /** For a plain loop over the Messages API of Anthropic: converts tool-use blocks to result blocks. */
 import { isJsonObject } from '../../base/json.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
+import type { PendingCall, Turn } from '../../runtime/turn.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { Turn } from '../../runtime/turn/turn.ts';
-import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { ToolCallInput, TurnOptions } from '../../runtime/call-options.ts';
 import type { AnswerFile } from '../answer/answer.ts';
 import type { ConversationStep } from '../run/conversation.ts';
 import type {

@@ -12,7 +12,7 @@ import type { ClaudeAgentRun } from './run.ts';
 import { createServer } from './server.ts';
 import type { ClaudeAgentServer, ClaudeAgentTransport } from './server.ts';
 import type { ClaudeAgentTool } from './tool.ts';
-import { resumesDeferred } from './resumes-deferred.ts';
+import { resumesDeferred } from './run.ts';
 import { selfTest } from '../run/self-test.ts';
 
 const sessionId = 'thread-1';
@@ -117,6 +117,14 @@ describe('the tools that the model sees', () => {
     const { result } = await ask('tools/list');
     return new Map(result?.tools?.map((tool) => [tool.name, tool]));
   };
+
+  test('are marked as read-only only if they surely read', async () => {
+    // A word in the name of the second only suggests that it reads.
+    const shown = await list([makeTool('get_note'), makeTool('fetch_note'), makeTool('save_note')]);
+    const hintsOf = (name: string): unknown => (shown.get(name) as { annotations?: object }).annotations;
+    expect(hintsOf('get_note')).toEqual({ readOnlyHint: true });
+    expect([hintsOf('fetch_note'), hintsOf('save_note')]).toEqual([{}, {}]);
+  });
 
   test('schemas are shown in a form that prevents coercion by the program, and read_artifact is listed', async () => {
     const shown = await list([
@@ -389,7 +397,7 @@ describe('the hook', () => {
     expect(await ask(turn, name)).toBe(decision);
   });
 
-  test('of two calls that await approval one stops the run, the other waits in place', async () => {
+  test('the hook of two calls that await approval one stops the run, the other waits in place', async () => {
     const client = await start([makeTool('pay')], { ...hold, approver: 'grace' });
     const { turn, runtime } = client;
     await meet(client);

@@ -2,10 +2,10 @@
 import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { TurnOptions } from '../../runtime/call-options.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
-import { ownValue } from '../../tool/own-value.ts';
+import { ownValue } from '../../base/json.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import { programTimeoutMs, ProgramTools } from './program-tools.ts';
 import type { ClaudeAgentHeld, ClaudeAgentRun } from './run.ts';

@@ -5,7 +5,7 @@
  */
 import { isJsonObject } from '../../base/json.ts';
 import { quote } from '../../base/nearest.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
+import type { PendingCall } from '../../runtime/turn.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { Begun, ProgramReport } from './program-tools.ts';
 import type { ClaudeAgentHookInput } from './tool.ts';

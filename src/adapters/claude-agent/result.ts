@@ -1,7 +1,6 @@
 /** Reads results of Claude Agent SDK tools as outputs, and writes answers in the format of the SDK. */
-import { isJsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, parseJson, ownValue } from '../../base/json.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { Answer, AnswerFile } from '../answer/answer.ts';
 
 type TextPart = { type: 'text'; text: string };

@@ -2,25 +2,27 @@
  * One run of the Claude Agent SDK: the server with our tools, and the hooks that the SDK calls before and after them.
  */
 import { quote } from '../../base/nearest.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { Turn } from '../../runtime/turn/turn.ts';
+import type { ToolCallInput } from '../../runtime/call-options.ts';
+import type { Turn, BoundTool } from '../../runtime/turn.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
-import { ownValue } from '../../tool/own-value.ts';
+import { ownValue, isJsonObject, parseJson } from '../../base/json.ts';
 import type { Answer } from '../answer/answer.ts';
 import { notMade } from '../answer/fault-messages.ts';
-import { earlierIn, withSessionCallId } from '../run/conversation.ts';
+import { earlierIn, withSessionCallId, earlierUses } from '../run/conversation.ts';
 import type { CallGiven, Driver, Run } from '../run/driver.ts';
 import type { ClaudeAgentHooks } from './hooks.ts';
 import { createHooks } from './hooks.ts';
 import type { ProgramTools } from './program-tools.ts';
 import type { ClaudeAgentResult } from './result.ts';
 import { toResult } from './result.ts';
-import { SeenCalls } from './seen-calls.ts';
 import type { ClaudeAgentServer, ServedCall } from './server.ts';
 import { createServer } from './server.ts';
 import type { ClaudeAgentCall, ClaudeAgentHookInput, ClaudeAgentTool } from './tool.ts';
 import { toolUseIdKey } from './tool.ts';
-import { toServedTool } from './served-tool.ts';
+import { isTool } from '../../tool/define-tool.ts';
+import { shownSchema } from './shape.ts';
+import { readFile } from 'node:fs/promises';
+import type { ConversationStep } from '../run/conversation.ts';
 
 /** A call that awaits approval. */
 export type ClaudeAgentHeld = {
@@ -70,7 +72,7 @@ export type ClaudeAgentRun = {
 };
 
 /** State shared by all runs. */
-export type Place = {
+type Place = {
   readonly driver: Driver<ClaudeAgentCall>;
   readonly own: ReadonlyMap<string, ClaudeAgentTool | AnyTool>;
   readonly server: string;
@@ -237,4 +239,183 @@ function readToolUseId({ name, meta }: ServedCall): string {
       `sends it as _meta[${JSON.stringify(toolUseIdKey)}].`,
     { tool: name },
   );
+}
+
+/**
+ * Can this version of the SDK resume a deferred call? Earlier versions stopped the run and lost the call on resume;
+ * the earliest let the call run. In these versions, calls wait for approval in place.
+ *
+ * In its first message to a server the SDK sends its own version, or that of its program.
+ */
+export function resumesDeferred(version: string): boolean {
+  const [, ...parts] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
+  const found = parts.map(Number);
+  if (found.length === 0) return false;
+  const first = found[0] === 0 ? firstSdk : firstProgram;
+  for (const [index, part] of first.entries()) if (found[index] !== part) return (found[index] ?? 0) > part;
+  return true;
+}
+
+const firstSdk = [0, 3, 325] as const;
+const firstProgram = [2, 1, 325] as const;
+
+type Seen = {
+  readonly hook: ClaudeAgentHookInput | undefined;
+  /** Number of earlier calls of the conversation with this id. */
+  readonly earlier: number;
+};
+
+const mostSeen = 1_000;
+
+/** Facts about the calls of one run, shared by its hooks and its server. The SDK calls a hook first, then the tool. */
+class SeenCalls {
+  /** Our ids of approved calls, because provider ids may be reused. */
+  readonly approved: Set<string> = new Set<string>();
+  readonly #hooked = new Map<string, Seen>();
+  #places = new TranscriptCalls();
+  #resumes = false;
+  #deferred: string | undefined;
+
+  /** Can the connected program resume a query at a deferred call? */
+  get resumesDeferred(): boolean {
+    return this.#resumes;
+  }
+
+  connected(): void {
+    this.#deferred = undefined;
+    this.#places = new TranscriptCalls();
+  }
+
+  setClient(version: string): void {
+    this.#resumes = resumesDeferred(version);
+  }
+
+  /** Stores the input of a hook for a call. Returns how many earlier calls had its id. */
+  async note(toolUseId: string, hook: ClaudeAgentHookInput): Promise<number> {
+    const [oldest] = this.#hooked.keys();
+    // The SDK never calls a tool that it denies later, so such entries must be limited.
+    if (this.#hooked.size >= mostSeen && oldest !== undefined) this.#hooked.delete(oldest);
+    const earlier = await this.#places.earlier(toolUseId, hook.transcript_path);
+    this.#hooked.set(toolUseId, { hook, earlier });
+    return earlier;
+  }
+
+  /** Removes and returns the stored input for a call that starts now. */
+  take(toolUseId: string): Seen {
+    const seen = this.#hooked.get(toolUseId) ?? { hook: undefined, earlier: 0 };
+    this.#hooked.delete(toolUseId);
+    if (this.#deferred === toolUseId) this.#deferred = undefined;
+    return seen;
+  }
+
+  /** Is this the deferred call of its message? The first that asks is. */
+  defers(toolUseId: string): boolean {
+    this.#deferred ??= toolUseId;
+    return this.#deferred === toolUseId;
+  }
+
+  answered(toolUseId: string): void {
+    this.#places.answered(toolUseId);
+  }
+}
+
+/** The tool for the model, with its schema. Only the runtime checks arguments against it. */
+function toServedTool(
+  driver: Driver<ClaudeAgentCall>,
+  { name, description, schema }: BoundTool,
+  given: ClaudeAgentTool | AnyTool | undefined,
+): object {
+  const own = given === undefined || isTool(given) ? undefined : given;
+  const isRead = driver.tools.some((tool) => tool.name === name && tool.surelyReads);
+  return {
+    name,
+    description,
+    inputSchema: shownSchema({ ...schema, type: 'object' }),
+    // Calls of declared read tools may run in parallel.
+    annotations: { ...(isRead && { readOnlyHint: true }), ...own?.annotations },
+    _meta: { 'anthropic/alwaysLoad': true, ...own?._meta },
+  };
+}
+
+/** The call ids in the conversation file of the Claude Agent SDK's program. */
+
+/**
+ * Which use of its id a call is, in one connection. The program does not name the message of a call, and makes the
+ * calls of one message one after the other. A call whose id was already answered is therefore a later use only if the
+ * transcript says so. Otherwise it counts as the same message, so that nothing runs twice.
+ */
+class TranscriptCalls {
+  readonly #answered = new Map<string, number>();
+  #before: Promise<readonly ConversationStep[]> | undefined;
+
+  async earlier(id: string, path: string | undefined): Promise<number> {
+    const before = await (this.#before ??= readTranscript(path));
+    const answered = this.#answered.get(id) ?? 0;
+    if (answered === 0 || path === undefined) return earlierUses(before, id);
+    const due = answersTo(before, id) + answered;
+    // The program writes with some delay. This waits only if an id is reused.
+    for (let look = 0; look < mostLooks; look++) {
+      const now = await readTranscript(path);
+      if (answersTo(now, id) >= due) return earlierUses(now, id);
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    }
+    return earlierUses(before, id);
+  }
+
+  answered(id: string): void {
+    this.#answered.set(id, (this.#answered.get(id) ?? 0) + 1);
+  }
+}
+
+const mostLooks = 250;
+const lookEveryMs = 20;
+
+const answersTo = (conversation: readonly ConversationStep[], id: string): number =>
+  conversation.filter((said) => said.type === 'answer' && said.id === id).length;
+
+/** Empty if there is no such file. */
+async function readTranscript(path: string | undefined): Promise<readonly ConversationStep[]> {
+  if (path === undefined || path === '') return [];
+  try {
+    return readLines((await readFile(path, 'utf8')).split('\n'));
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The program writes each block of a message on its own line, under the id of the message; results may be between
+ * them.
+ */
+function readLines(lines: readonly string[]): readonly ConversationStep[] {
+  const conversation: ConversationStep[] = [];
+  let message: { readonly id: unknown; readonly ids: string[] } | undefined;
+  for (const line of lines) {
+    const parsed = line.trim() === '' ? undefined : parseJson(line);
+    const entry = parsed?.ok === true && isJsonObject(parsed.value) ? parsed.value : undefined;
+    const said = entry !== undefined && isJsonObject(entry['message']) ? entry['message'] : undefined;
+    if (said === undefined || entry?.['isSidechain'] === true) continue;
+    const blocks = (Array.isArray(said['content']) ? said['content'] : []).filter(isJsonObject);
+    if (said['role'] === 'assistant') {
+      const ids = blocks.flatMap(({ type, id }) =>
+        type === 'tool_use' && typeof id === 'string' ? [id] : [],
+      );
+      if (ids.length === 0) continue;
+      if (message === undefined || message.id !== said['id']) {
+        message = { id: said['id'], ids: [] };
+        conversation.push({ type: 'calls', ids: message.ids });
+      }
+      message.ids.push(...ids);
+      continue;
+    }
+    const answers = blocks.flatMap(({ type, tool_use_id: id }) =>
+      type === 'tool_result' && typeof id === 'string' ? [id] : [],
+    );
+    if (answers.length === 0) {
+      message = undefined;
+      conversation.push({ type: 'other' });
+    }
+    for (const id of answers) conversation.push({ type: 'answer', id });
+  }
+  return conversation;
 }

@@ -2,9 +2,8 @@
  * The input of a Claude Agent SDK tool: an object with one schema per argument. Combined into one schema here,
  * without a validator, as the SDK does: unknown arguments are dropped.
  */
-import { defineMember, isJsonObject } from '../../base/json.ts';
+import { defineMember, isJsonObject, ownValue } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { StandardSchema } from '../../tool/standard-schema.ts';
 import { checkStandard, standardToJsonSchema, toStandardSchema } from '../../tool/standard-schema.ts';
 import { mayBeMissing } from '../../tool/zod3-json-schema.ts';

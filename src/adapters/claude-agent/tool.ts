@@ -3,11 +3,10 @@
  * it. test/frameworks checks them against the real types.
  */
 import { QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ToolOverrides } from '../../tool/govern.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import { readResult } from './result.ts';
 import { readShape } from './shape.ts';

@@ -1,15 +1,13 @@
 /** Tools of the Agent Development Kit (`@google/adk`) under Quittance. */
 import { checkObject } from '../../base/check-keys.ts';
 import type { QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { BoundTool } from '../../runtime/turn/turn.ts';
+import type { PendingCall, BoundTool } from '../../runtime/turn.ts';
+import type { ToolCallInput } from '../../runtime/call-options.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import type { Answer } from '../answer/answer.ts';
 import { toAnswer } from '../answer/answer.ts';
@@ -18,7 +16,6 @@ import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
 import { notMade } from '../answer/fault-messages.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
-import { isMessageOf, restoreDroppedAnswers } from './dropped-answers.ts';
 import type { AdkPlugin } from './plugin.ts';
 import { createPlugin } from './plugin.ts';
 import type { AdkTool, AdkToolContext } from './tool.ts';
@@ -26,6 +23,7 @@ import { expandTools, governedMark, readAdkTool, adkToolMark, ungovernedWithin }
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseForeign, refuseNoList } from '../adopt/refuse-foreign.ts';
+import { readList, callsIn } from '../google-genai/calls.ts';
 
 /** Options of `governTools`. */
 export type AdkOptions = AdapterOptions<AdkToolContext> & {
@@ -76,7 +74,7 @@ type Wrap = (
 ) => Promise<{ readonly tools: readonly unknown[] }>;
 
 /** Sends the probe through a tool that `wrapTools` made. */
-export const sendProbe =
+const sendProbe =
   (wrapTools: Wrap): SendProbe =>
   async (probeOptions, body) => {
     const given = {
@@ -282,7 +280,7 @@ function offer(llmRequest: LlmRequest, tool: { readonly name: string }, declarat
 }
 
 /** The tabled content in the kit's format: an object unchanged, any other value under a name. */
-export function toFunctionResponse({ content, note }: Answer): Record<string, unknown> {
+function toFunctionResponse({ content, note }: Answer): Record<string, unknown> {
   const answer = JSON.parse(content) as unknown;
   if (note !== undefined) return { output: answer, note };
   if (isJsonObject(answer)) return answer;
@@ -297,3 +295,62 @@ const refuseOutside = (name: string): QuittanceError =>
       'arguments }).',
     { tool: name },
   );
+
+/**
+ * Restores answers that the kit drops. If one call of a message is held, the kit keeps its confirmation and drops the
+ * answers of the other calls, which ran. A model that does not see an effect may request it again. When the run
+ * continues, these answers are therefore added to the session, from the record.
+ */
+
+/** The answer to a call that ended and was never held; undefined for any other call. */
+type AnswerOf = (id: string) => Promise<Record<string, unknown> | undefined>;
+
+/** Adds the missing answers of the parallel calls to the session. */
+async function restoreDroppedAnswers(context: AdkToolContext, answerOf: AnswerOf): Promise<void> {
+  const { session, sessionService } = context.invocationContext;
+  const { events } = session;
+  const at = events.findLastIndex((event) => isMessageOf(event, context.functionCallId));
+  const event = events[at];
+  if (event === undefined || sessionService === undefined) return;
+  const answered = new Set(events.slice(at).flatMap((later) => responsesIn(later).map((one) => one['id'])));
+  const parts: object[] = [];
+  for (const call of callsIn(ownValue(event, 'content'))) {
+    const [id, name] = [ownValue(call, 'id'), ownValue(call, 'name')];
+    if (typeof id !== 'string' || id === context.functionCallId || answered.has(id)) continue;
+    const response = await answerOf(id);
+    if (response !== undefined) parts.push({ functionResponse: { id, name, response } });
+  }
+  if (parts.length === 0) return;
+  const missing = {
+    session,
+    event: {
+      id: `${String(ownValue(event, 'id'))}.beside`,
+      invocationId: context.invocationContext.invocationId,
+      author: ownValue(event, 'author'),
+      branch: ownValue(event, 'branch'),
+      timestamp: ownValue(event, 'timestamp'),
+      content: { role: 'user', parts },
+      actions: {
+        stateDelta: {},
+        artifactDelta: {},
+        requestedAuthConfigs: {},
+        requestedToolConfirmations: {},
+      },
+      longRunningToolIds: [],
+    },
+  };
+  await sessionService.appendEvent(missing as never); // an event of the kit, with its own fields
+}
+
+/** Is it a model message that contains this call? A user's message never is, whatever its content. */
+const isMessageOf = (event: object, id: string | undefined): boolean =>
+  ownValue(event, 'partial') !== true &&
+  ownValue(event, 'author') !== 'user' &&
+  callsIn(ownValue(event, 'content')).some((call) => ownValue(call, 'id') === id);
+
+const responsesIn = (event: object): readonly Record<string, unknown>[] =>
+  readList(ownValue(event, 'content'), 'parts').flatMap((part) => {
+    const response =
+      typeof part === 'object' && part !== null ? ownValue(part, 'functionResponse') : undefined;
+    return typeof response === 'object' && response !== null ? [response as Record<string, unknown>] : [];
+  });

@@ -2,7 +2,7 @@
  * The plugin for runners of the Agent Development Kit. Every tool of every agent of a runner passes it, whatever its
  * source: a toolset, a sub-agent, a callback.
  */
-import { ownValue } from '../../tool/own-value.ts';
+import { ownValue } from '../../base/json.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { AdkToolContext } from './tool.ts';
 import { governedMark, adkToolMark } from './tool.ts';

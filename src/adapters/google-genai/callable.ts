@@ -1,10 +1,9 @@
 /** Adopts callable tools of the Google GenAI SDK, such as those of `mcpToTool`. */
 import { QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import { quote } from '../../base/nearest.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import { readList } from './calls.ts';
 import { fromGoogleSchema } from './schema.ts';

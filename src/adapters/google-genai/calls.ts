@@ -1,7 +1,6 @@
 /** Reads function calls from the answer of a Gemini model, in any format of the SDK. */
 import { QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { ownValue } from '../../tool/own-value.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 
 /** A function call. */
 export type GenAiFoundCall = {

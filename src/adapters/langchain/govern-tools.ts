@@ -6,26 +6,27 @@ import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import { withSessionCallId } from '../run/conversation.ts';
+import { withSessionCallId, earlierUses } from '../run/conversation.ts';
 import type { Driver, Run } from '../run/driver.ts';
 import { createDriver } from '../run/driver.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 import type { LangChainCall, LangChainConfig } from './call.ts';
-import type { MakeToolCall } from './tool-maker.ts';
-import { createToolMaker } from './tool-maker.ts';
 import type { Shelf } from './interrupt.ts';
 import { callOrInterrupt, checkCanStop } from './interrupt.ts';
 import type { InterruptOn, LangChainInterruptOn } from './interrupt-on.ts';
 import { readInterruptOn } from './interrupt-on.ts';
-import { MiddlewareTools } from './middleware-tools.ts';
-import { lastAsked, messagesOf, timesUsedInState } from './last-asked.ts';
 import { InnerTools } from './inner-tools.ts';
-import { isInterrupt, toContent } from './output.ts';
-import type { LangChainTool, LangChainToolClass } from './tool.ts';
+import { isInterrupt, toContent, isMarked, readToolOutput } from './output.ts';
+import type { LangChainTool, LangChainToolClass, ToolFields, ToolInstance } from './tool.ts';
 import { findToolClass, readLangChainTool } from './tool.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { notMade } from '../answer/fault-messages.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
+import { isJsonObject } from '../../base/json.ts';
+import type { ConversationStep } from '../run/conversation.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import type { FaultMessages } from '../answer/fault-messages.ts';
 
 /** Options of `governTools`. */
 export type LangChainOptions = AdapterOptions<LangChainConfig> & {
@@ -285,5 +286,201 @@ const refuseStranger = (name: string): QuittanceError =>
     `The agent has a tool ${quote(name)} that was not passed to governTools, so its calls would not ` +
       `be governed. Pass it to governTools, or allow it: governTools(tools, { ungoverned: [${JSON.stringify(name)}] ` +
       '}).',
+    { tool: name },
+  );
+
+/** Reads the calls in the messages of a graph. A client may have written them, so nothing here is trusted. */
+
+type Message = {
+  readonly type?: unknown;
+  readonly id?: unknown;
+  readonly tool_calls?: unknown;
+  readonly tool_call_id?: unknown;
+};
+
+function messagesOf(state: unknown): readonly Message[] {
+  const held: unknown =
+    typeof state === 'object' && state !== null && 'messages' in state ? state.messages : state;
+  if (!Array.isArray(held)) return [];
+  return held.filter((message): message is Message => typeof message === 'object' && message !== null);
+}
+
+/** Number of earlier assistant messages that contain this id. */
+const timesUsedInState = (state: unknown, toolCallId: string): number =>
+  earlierUses(messagesOf(state).map(toSaid), toolCallId);
+
+function toSaid({ type, tool_calls: calls, tool_call_id: id }: Message): ConversationStep {
+  if (type === 'tool' && typeof id === 'string') return { type: 'answer', id };
+  const ids = (type === 'ai' && Array.isArray(calls) ? (calls as readonly unknown[]) : []).flatMap((call) =>
+    isJsonObject(call) && typeof call['id'] === 'string' ? [call['id']] : [],
+  );
+  return ids.length === 0 ? { type: 'other' } : { type: 'calls', ids };
+}
+
+/** The message that the run answers. */
+function lastAsked(state: unknown): string | undefined {
+  const id = messagesOf(state).findLast(({ type }) => type === 'human')?.id;
+  return typeof id === 'string' ? id : undefined;
+}
+
+/**
+ * Tools that a LangChain agent gets from middleware, such as the file tools of deepagents, judged and recorded by
+ * `wrapToolCall`. The call is made like any other; the framework's handler is its function.
+ */
+
+/** One call of the framework: runs the tool with the allowed arguments. */
+type Handling = { readonly handle: (args: unknown) => unknown; result: unknown };
+
+class MiddlewareTools {
+  readonly #handling = new AsyncLocalStorage<Handling>();
+
+  /** The tool for the runtime. */
+  adopt(name: string): AdoptedTool<LangChainCall> {
+    return {
+      name,
+      run: async (args, native, context) => {
+        const handling = native?.inPlace(() => this.#handling.getStore());
+        if (native === undefined || handling === undefined) throw refuseAlone(name);
+        const result = await native.inPlace(() => handling.handle(args));
+        const { output } = await readToolOutput(messageIn(result, context.callId), {}, context);
+        handling.result = result;
+        return output;
+      },
+    };
+  }
+
+  /**
+   * Makes the call and returns the framework's result: the message of the governed tool. If the tool returned a
+   * Command and succeeded, it returns that, with the message in it.
+   */
+  async call(
+    handle: (args: unknown) => unknown,
+    make: () => Promise<unknown>,
+    toolCallId: string | undefined,
+  ): Promise<unknown> {
+    const handling: Handling = { handle, result: undefined };
+    const message = await this.#handling.run(handling, make);
+    const { result } = handling;
+    const isError = isJsonObject(message) && message['status'] === 'error';
+    return isError || !isCommand(result) ? message : withMessage(result, message, toolCallId);
+  }
+}
+
+type Command = { readonly [key: string]: unknown; readonly update?: unknown };
+
+const isCommand = (value: unknown): value is Command => isMarked(value, 'lg_name', 'Command');
+
+const messagesOfState = ({ update }: Command): readonly unknown[] =>
+  isJsonObject(update) && Array.isArray(update['messages']) ? (update['messages'] as unknown[]) : [];
+
+const isAnswerTo = (message: unknown, toolCallId: string | undefined): boolean =>
+  isMarked(message, 'tool_call_id', toolCallId);
+
+/** The text for the model: the message itself, or the one in a Command. */
+function messageIn(result: unknown, callId: string): unknown {
+  if (!isCommand(result)) return result;
+  const messages = messagesOfState(result);
+  // The recorded id may distinguish repeated ids; then the only message is the right one.
+  return messages.find((message) => isAnswerTo(message, callId)) ?? messages.at(-1) ?? null;
+}
+
+function withMessage(command: Command, message: unknown, toolCallId: string | undefined): unknown {
+  const others = messagesOfState(command).filter((one) => !isAnswerTo(one, toolCallId));
+  const update = { ...(isJsonObject(command.update) ? command.update : {}), messages: [...others, message] };
+  const copy = Object.create(
+    Object.getPrototypeOf(command) as object,
+    Object.getOwnPropertyDescriptors(command),
+  );
+  return Object.assign(copy as object, { update });
+}
+
+const refuseAlone = (name: string): ToolError =>
+  new ToolError(
+    'tool.execution_error',
+    `Middleware of the agent runs the tool ${quote(name)}, and no run of the agent has requested this ` +
+      'call. Run the agent again in its thread.',
+    { retryable: true, problem: 'The agent that runs this tool was not available. Nothing ran.' },
+  );
+
+/** LangChain tools that only call the runtime. */
+
+/** The properties of a tool for the framework and the model. */
+type ShownTool = {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: unknown;
+  /** The replaced tool, if it is one of the framework. */
+  readonly original: unknown;
+};
+
+/** The result of a call, as a tool message holds it. */
+type ToolAnswer = {
+  readonly content: unknown;
+  readonly artifact: unknown;
+  readonly isError: boolean;
+};
+
+type MakeToolCall = (
+  call: { readonly id: string; readonly name: string; readonly args: unknown },
+  config: LangChainConfig,
+  runManager: unknown,
+) => Promise<ToolAnswer>;
+
+/** Makes tools of the framework whose only function is `make`. */
+function createToolMaker(
+  Base: LangChainToolClass,
+  make: MakeToolCall,
+  faults: FaultMessages,
+  inner: InnerTools,
+): (shown: ShownTool) => ToolInstance {
+  class GovernedTool extends Base {
+    static lc_name(): string {
+      return 'DynamicStructuredTool';
+    }
+
+    override async call(args: unknown, given?: unknown, tags?: unknown): Promise<unknown> {
+      const config = (given ?? {}) as LangChainConfig; // as made by the framework's `invoke`
+      const { toolCall } = config;
+      const id = toolCall?.id;
+      // A tool that passes its config on also passes its own call.
+      if (typeof id !== 'string' || id === '' || toolCall?.name !== this.name)
+        throw faults.forModel(this.name, refuseBareInput(this.name));
+      let isError = false;
+      const once = Object.create(this, {
+        // The model reads the schema. Here it accepts everything: the runtime checks and coerces the arguments.
+        schema: { value: {} },
+        _call: {
+          value: async (_: unknown, runManager: unknown, runConfig: LangChainConfig) => {
+            const answer = await make({ id, name: this.name, args }, runConfig, runManager);
+            isError = answer.isError;
+            return [answer.content, answer.artifact];
+          },
+        },
+      }) as this;
+      const message = await inner.starting({ id, name: this.name }, 'governed tool', () =>
+        super.call.call(once, args, { runName: this.name, ...config }, tags),
+      );
+      return Object.assign(message as object, { tool_call_id: id, status: isError ? 'error' : 'success' });
+    }
+  }
+  return ({ name, description, schema, original }) => {
+    const own: ToolFields = typeof original === 'object' && original !== null ? { ...original } : {};
+    const fields = Object.fromEntries(
+      ['callbacks', 'defaultConfig', 'extras', 'metadata', 'tags', 'verbose'].map((key) => [key, own[key]]),
+    );
+    return Object.assign(new GovernedTool({ ...fields, responseFormat: 'content_and_artifact' }), {
+      name,
+      description,
+      schema,
+      returnDirect: own['returnDirect'] === true,
+    });
+  };
+}
+
+const refuseBareInput = (name: string): QuittanceError =>
+  notMade(
+    `The tool ${quote(name)} was called without the id of the call.`,
+    `The tool ${quote(name)} was invoked without the id of a call, so the same call could run twice. ` +
+      "Invoke it with the model's tool call, unchanged: tool.invoke(message.tool_calls[0], config).",
     { tool: name },
   );

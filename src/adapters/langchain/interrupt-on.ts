@@ -1,5 +1,5 @@
 /** The tools that need approval, in the format of LangChain's human-in-the-loop middleware. */
-import { ownValue } from '../../tool/own-value.ts';
+import { ownValue } from '../../base/json.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';
 import type { LangChainCall, LangChainConfig } from './call.ts';
 

@@ -8,7 +8,7 @@ import type { JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { ToolCallInput } from '../../runtime/call-options.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { CallGiven, Run } from '../run/driver.ts';
 import type { InterruptOn } from './interrupt-on.ts';

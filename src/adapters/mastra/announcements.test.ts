@@ -24,16 +24,19 @@ describe('announcements', () => {
   test.each([
     ['written first', [true, false]],
     ['written last', [false, true]],
-  ])('of two runs that share an id, %s, neither is trusted while it is ambiguous', (_, written) => {
-    const announcements = createAnnouncements(() => 0);
-    for (const one of written) announcements.add('c1', one ? { resumeData: { approved: true } } : {});
-    expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([
-      false,
-      false,
-    ]);
-    announcements.add('c1', {});
-    expect(announcements.take('c1').isOfPerson).toBe(true);
-  });
+  ])(
+    'announcements of two runs that share an id, %s, neither is trusted while it is ambiguous',
+    (_, written) => {
+      const announcements = createAnnouncements(() => 0);
+      for (const one of written) announcements.add('c1', one ? { resumeData: { approved: true } } : {});
+      expect([announcements.take('c1').isOfPerson, announcements.take('c1').isOfPerson]).toEqual([
+        false,
+        false,
+      ]);
+      announcements.add('c1', {});
+      expect(announcements.take('c1').isOfPerson).toBe(true);
+    },
+  );
 
   test('announcements of calls that were never made expire, and then are not trusted', () => {
     const announcements = createAnnouncements(() => 0);
@@ -65,7 +68,7 @@ describe('answers', () => {
     expect(readMastraAnswer({ approved: true, ...named }, undefined)?.confirmationId).toBe('');
   });
 
-  test('without a confirmation nothing is answered', () => {
+  test('answers without a confirmation nothing is answered', () => {
     expect(readMastraAnswer({ approved: true }, { confirmationId: null })?.confirmationId).toBe('');
   });
 

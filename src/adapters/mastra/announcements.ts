@@ -6,9 +6,8 @@
  * arguments as the model wrote them, which distinguishes the two. Resume data counts only if every announcement of
  * the call lacked that argument.
  */
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { ownValue } from '../../tool/own-value.ts';
 
 /** The answer of a person. */
 export type MastraAnswer = {

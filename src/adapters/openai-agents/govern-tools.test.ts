@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { defineTool } from '../../tool/define-tool.ts';
-import { ToolDecision } from '../../runtime/host/tool-decision.ts';
+import { ToolDecision } from '../../runtime/call-options.ts';
 import { governTools, sendProbe } from './govern-tools.ts';
 import type { OpenAiAgentsRunContext, OpenAiAgentsTool } from './tool.ts';
 import { probe, selfTest } from '../run/self-test.ts';

@@ -1,21 +1,19 @@
 /** Tools of OpenAI Agents JS under Quittance. */
 import { checkObject } from '../../base/check-keys.ts';
 import { QuittanceError } from '../../base/error.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { isTool } from '../../tool/define-tool.ts';
 import { quote } from '../../base/nearest.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import { AnsweredCalls, withSessionCallId } from '../run/conversation.ts';
 import { createDriver } from '../run/driver.ts';
 import { reportVersions } from '../adopt/tested-versions.ts';
 import { readItems } from '../openai/items.ts';
-import { refuseUngovernedAgent } from './find-ungoverned.ts';
+import { refuseUngovernedAgent, governedMark } from './find-ungoverned.ts';
 import type { OpenAiAgentsMcpServer } from './mcp.ts';
 import { listMcpTools } from './mcp.ts';
-import { createRejectionFollower } from './rejections.ts';
 import type { OpenAiAgentsState } from './state.ts';
 import { takeApprovals } from './state.ts';
 import type {
@@ -24,12 +22,14 @@ import type {
   OpenAiAgentsRunContext,
   OpenAiAgentsTool,
   RunOf,
+  OpenAiAgentsCallDetails,
 } from './tool.ts';
 import { readOpenAiAgentsTool, readToolTimeout } from './tool.ts';
 import type { SendProbe } from '../run/self-test.ts';
 import { probe, selfTest } from '../run/self-test.ts';
 import { refuseNoList } from '../adopt/refuse-foreign.ts';
-import { toSdkTool } from './sdk-tool.ts';
+import type { Driver } from '../run/driver.ts';
+import { toToolOutput } from './output.ts';
 
 /** Options of `governTools`. */
 export type OpenAiAgentsOptions<Context = unknown> = AdapterOptions<OpenAiAgentsCall<Context>> & {
@@ -231,5 +231,137 @@ const refuseUngoverned = (name: string): QuittanceError =>
     `The tool ${quote(name)} is not a function that runs here: OpenAI runs it, or the SDK by other ` +
       'means, so Quittance cannot run it. To pass it through ungoverned: governTools(tools, { ' +
       `ungoverned: [${JSON.stringify(name)}] }).`,
+    { tool: name },
+  );
+
+/**
+ * Records rejections in a realtime session. The session answers a rejected call itself and calls no function of the
+ * tool, so the confirmation would stay open and could still be approved. The session stores a rejection only in its
+ * context. This therefore watches `rejectTool` of that context, and of no other object.
+ */
+type Rejection = { readonly callId: string; readonly message: string | undefined };
+
+/** Follows the rejections of a realtime session, once per session. The context of any other run is unchanged. */
+function createRejectionFollower<Context extends object>(
+  record: (runContext: Context, rejection: Rejection) => void,
+): (runContext: Context) => void {
+  const followed = new WeakSet<object>();
+  return (runContext) => {
+    const reject = Reflect.get(runContext, 'rejectTool') as unknown;
+    if (followed.has(runContext) || !isRealtime(runContext) || typeof reject !== 'function') return;
+    followed.add(runContext);
+    Object.defineProperty(runContext, 'rejectTool', {
+      configurable: true,
+      writable: true,
+      value: (item: unknown, ...more: readonly unknown[]): unknown => {
+        const noted = Reflect.apply(reject, runContext, [item, ...more]) as unknown;
+        const callId = textAt(valueAt(item, 'rawItem'), 'callId');
+        if (callId !== undefined) record(runContext, { callId, message: textAt(more[0], 'message') });
+        return noted;
+      },
+    });
+  };
+}
+
+/** A realtime session keeps its history in the context. Other runs keep it in their state. */
+const isRealtime = (runContext: object): boolean =>
+  Array.isArray(valueAt(valueAt(runContext, 'context'), 'history'));
+
+const valueAt = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null ? (Reflect.get(value, key) as unknown) : undefined;
+
+function textAt(value: unknown, key: string): string | undefined {
+  const found = valueAt(value, key);
+  return typeof found === 'string' && found !== '' ? found : undefined;
+}
+
+/** State shared by all tools. */
+type Place = {
+  readonly driver: Driver<OpenAiAgentsCall>;
+  readonly runOf: RunOf;
+  readonly neverAsks: () => Promise<boolean>;
+  readonly checkAgent: (agent: unknown) => void;
+  readonly followRejections: (runContext: OpenAiAgentsRunContext) => void;
+};
+
+function toSdkTool(
+  { driver, runOf, neverAsks, checkAgent, followRejections }: Place,
+  name: string,
+  own: object,
+): object {
+  /** The SDK continues a call with the same item object, so a known item is not a later call. */
+  const earlierOf = new WeakMap<object, number>();
+  const { isEnabled } = own as { isEnabled?: (runContext: unknown, agent: unknown) => unknown };
+  return {
+    type: 'function',
+    name,
+    strict: false,
+    ...own,
+    ...withoutChecks(own),
+    [governedMark]: true,
+    // The SDK calls this before every round, with the agent.
+    isEnabled: async (runContext: unknown, agent: unknown): Promise<boolean> => {
+      checkAgent(agent);
+      return isEnabled === undefined || Boolean(await isEnabled.call(own, runContext, agent));
+    },
+    // The runtime enforces the timeout.
+    timeoutMs: undefined,
+    needsApproval: driver.suspends
+      ? async (runContext: OpenAiAgentsRunContext, args: Readonly<Record<string, unknown>>, id?: string) => {
+          const callId = checkCallId(name, id);
+          const { run, answered, asked } = runOf(runContext);
+          const request = withSessionCallId({ id: callId, name, arguments: args }, answered.earlier(callId));
+          const question = await run.ask(request, { native: { callId, runContext } });
+          if (question === undefined) return false;
+          asked.add(request.id);
+          followRejections(runContext);
+          return true;
+        }
+      : neverAsks,
+    async invoke(runContext: OpenAiAgentsRunContext, input: string, details: OpenAiAgentsCallDetails = {}) {
+      const callId = checkCallId(name, details.toolCall?.callId);
+      // The call has its outcome, so continuing inside it would have no effect.
+      if (details.resumeState !== undefined) throw refuseResuming(name);
+      const { run, answered, asked } = runOf(runContext);
+      const { signal, toolCall } = details;
+      const earlier = (toolCall && earlierOf.get(toolCall)) ?? answered.earlier(callId);
+      if (toolCall !== undefined) earlierOf.set(toolCall, earlier);
+      const request = withSessionCallId({ id: callId, name, arguments: input }, earlier);
+      const given = { native: { callId, runContext, details }, ...(signal !== undefined && { signal }) };
+      const isApproved =
+        driver.suspends &&
+        (earlier === 0 || asked.has(request.id)) &&
+        runContext.isToolApproved({ toolName: name, callId }) === true;
+      const answer = await (isApproved ? run.callApproved(request, given) : run.call(request, given));
+      // An invalid approval leaves the confirmation open, so the call waits as it would without it.
+      const final = answer.type === 'pending' ? await run.call(request, given) : answer;
+      answered.answered(callId, earlier);
+      return toToolOutput(final, toolCall?.id);
+    },
+  };
+}
+
+/** Removes the SDK's output checks, because a denial matches no output schema. The runtime checks outputs. */
+function withoutChecks(own: object): object {
+  const checks = Object.getOwnPropertySymbols(own).filter((key) => typeof ownValue(own, key) === 'function');
+  return { outputSchema: undefined, ...Object.fromEntries(checks.map((key) => [key, undefined])) };
+}
+
+function checkCallId(name: string, callId: unknown): string {
+  if (typeof callId === 'string' && callId !== '') return callId;
+  throw new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} was called without the id of the call. Let the SDK run it, or pass the ` +
+      'id: tool.invoke(runContext, input, { toolCall: { callId, ... } }).',
+    { tool: name },
+  );
+}
+
+const refuseResuming = (name: string): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    `The tool ${quote(name)} is an agent that stopped for an approval inside, and a single call ` +
+      `cannot resume it. Govern the tools of that agent, and pass the agent through: { ungoverned: [${JSON.stringify(name)}] ` +
+      '}.',
     { tool: name },
   );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { observeRejection } from './observed-rejection.ts';
+import { observeRejection } from './tool.ts';
 
 const fail = async (): Promise<string> => {
   await Promise.resolve();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readMessages } from '../ai-sdk/messages.ts';
 import type { ConversationStep } from './conversation.ts';
 import { AnsweredCalls, earlierIn, earlierUses } from './conversation.ts';
-import { readConversation } from '../openai/calls.ts';
+import { readConversation } from '../openai/govern-tools.ts';
 
 const calls = (...ids: readonly string[]): ConversationStep => ({ type: 'calls', ids });
 const answer = (id: string): ConversationStep => ({ type: 'answer', id });

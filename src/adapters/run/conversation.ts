@@ -1,6 +1,6 @@
 /** The call ids in a conversation of any format. */
 import { sessionCallId } from '../../call/session-call-id.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
+import type { ToolCallInput } from '../../runtime/call-options.ts';
 
 /** One step of a conversation. */
 export type ConversationStep =

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../../test/eventually.ts';
-import { ToolDecision } from '../../runtime/host/tool-decision.ts';
+import { ToolDecision } from '../../runtime/call-options.ts';
 import { defineTool } from '../../tool/define-tool.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
 import type { AdoptedTool } from '../adopt/adopted-tool.ts';

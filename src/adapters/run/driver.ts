@@ -7,28 +7,23 @@
  * 2. The framework's context of a call is stored here while the call runs. Its function receives it, whether the
  *    framework or a decision made the runtime continue.
  */
-import { QuittanceError } from '../../base/error.ts';
+import { QuittanceError, isQuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
-import type { CallOptions } from '../../runtime/host/call-options.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import type { PendingCall, Turn } from '../../runtime/turn.ts';
+import type { CallOptions, ToolCallInput, TurnOptions } from '../../runtime/call-options.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
-import { callKey } from '../../runtime/state/call-key.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { Turn } from '../../runtime/turn/turn.ts';
-import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import { callKey } from '../../runtime/turn-state.ts';
 import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
-import type { AdoptedTool } from '../adopt/adopted-tool.ts';
+import type { AdoptedTool, NativeOf } from '../adopt/adopted-tool.ts';
 import { adoptTools, askAsAuthorsSay } from '../adopt/adopted-tool.ts';
 import type { Answer } from '../answer/answer.ts';
 import type { FaultMessages } from '../answer/fault-messages.ts';
 import { createFaultMessages } from '../answer/fault-messages.ts';
 import { toAnswer } from '../answer/answer.ts';
-import { decideFor } from './decide-for.ts';
-import { NativeContexts } from './native-contexts.ts';
 import { rememberPerKey } from './remember.ts';
 import { readShowConversation, toShownConversation } from '../adopt/shown-conversation.ts';
 
@@ -65,7 +60,7 @@ export interface Run<Native> {
 
 export interface Driver<Native> {
   readonly runtime: Runtime;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   /** The tools of the runtime: in the given order, with compiled schemas. */
   readonly tools: readonly AnyTool[];
   /** Do held calls stop the run in the framework's way? */
@@ -165,7 +160,7 @@ export function createDriver<Native>(
 
 type OpenedRun<Native> = {
   readonly runtime: Runtime;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly turn: Turn;
   readonly approver: AdapterOptions<Native>['approver'];
   readonly factsWith: Run<Native>['factsWith'];
@@ -240,4 +235,60 @@ function checkApprover(approver: unknown): void {
     'config.invalid',
     'approver must be the name of a person, or a function that returns one. Leave it out to have held calls wait.',
   );
+}
+
+/**
+ * Records a person's decision on a held call from another system. False if the call no longer waits: another decision
+ * came first.
+ */
+async function decideFor(
+  runtime: Runtime,
+  call: { readonly sessionId: string; readonly callId: string },
+  decision: { readonly decision: 'approve' | 'deny'; readonly by: string; readonly reason?: string },
+): Promise<boolean> {
+  const [held] = await runtime.calls.list(call);
+  const confirmation = held?.confirmation;
+  if (confirmation?.status !== 'pending') return false;
+  const { confirmationId, inputDigest, revision } = confirmation;
+  try {
+    await runtime.confirmations.decide(confirmationId, {
+      ...decision,
+      inputDigest,
+      ...(revision !== undefined && { revision }),
+    });
+    return true;
+  } catch (error) {
+    if (isQuittanceError(error, 'confirmation.decided') || isQuittanceError(error, 'confirmation.expired'))
+      return false;
+    throw error;
+  }
+}
+
+/** The framework's contexts of calls that run now or await approval. */
+class NativeContexts<Native> {
+  readonly #running = new Map<string, Native>();
+  /** Calls that await approval after their caller went away. */
+  readonly #waiting = new Map<string, Native>();
+
+  readonly find: NativeOf<Native> = (call) => {
+    const key = callKey(call);
+    return this.#running.get(key) ?? this.#waiting.get(key);
+  };
+
+  /** Stores the context of the call while `make` runs, and while the call awaits approval. */
+  async during<Made extends { readonly type: string } | undefined>(
+    key: string,
+    native: Native | undefined,
+    make: () => Promise<Made>,
+  ): Promise<Made> {
+    if (native !== undefined) this.#running.set(key, native);
+    let made: Made | undefined;
+    try {
+      return (made = await make());
+    } finally {
+      this.#running.delete(key);
+      if (made?.type !== 'pending') this.#waiting.delete(key);
+      else if (native !== undefined) rememberPerKey(this.#waiting, key, native);
+    }
+  }
 }

@@ -197,7 +197,7 @@ describe('a provider that reuses call ids', () => {
   const blocks = (cents = 5) => [{ type: 'tool_use', id: 'x', name: 'pay', input: { cents } }];
   const free = { overrides: { pay: { mode: 'external' } } } as const;
 
-  test('without the conversation: a message with another id is new, and a copy from storage is a repeat', async () => {
+  test('a provider that reuses call ids without the conversation: a message with another id is new, and a copy from storage is a repeat', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, free);
     const loop = governed.run({ sessionId });
@@ -207,7 +207,7 @@ describe('a provider that reuses call ids', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  test('without ids of messages: a copy is a repeat, and other arguments are another call', async () => {
+  test('a provider that reuses call ids without ids of messages: a copy is a repeat, and other arguments are another call', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, free);
     const loop = governed.run({ sessionId });
@@ -235,7 +235,7 @@ describe('a provider that reuses call ids', () => {
     ['message and its completion', [completion(undefined, 5), completion('c1', 5)], 1],
     ['completions with other ids', [completion('c1', 5), completion('c2', 5)], 2],
     ['messages with other calls', [completion(undefined, 5), completion(undefined, 6)], 2],
-  ])('without the conversation, OpenAI: %s', async (_name, said, times) => {
+  ])('a provider that reuses call ids without the conversation, OpenAI: %s', async (_name, said, times) => {
     const { run, tools } = payTool();
     const loop = (await governOpenAi(tools, free)).run({ sessionId });
     for (const each of said) await loop.answerCompletion(each as Parameters<typeof loop.answerCompletion>[0]);
@@ -251,7 +251,7 @@ describe('a provider that reuses call ids', () => {
     ['response and its items without ids', [response('r1', 'i1', 5), response(undefined, undefined, 5)], 1],
     ['responses with other ids', [response('r1', undefined, 5), response('r2', undefined, 5)], 2],
     ['items with other ids', [response(undefined, 'i1', 5), response(undefined, 'i2', 5)], 2],
-  ])('without the conversation, OpenAI: %s', async (_name, said, times) => {
+  ])('a provider that reuses call ids without the conversation, OpenAI: %s', async (_name, said, times) => {
     const { run, tools } = payTool();
     const loop = (await governOpenAi(tools, free)).run({ sessionId });
     for (const each of said) await loop.answerResponse(each);
@@ -296,7 +296,7 @@ describe('a provider that reuses call ids', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('with the conversation: the last message alone is recognized after a restart', async () => {
+  test('a provider that reuses call ids with the conversation: the last message alone is recognized after a restart', async () => {
     const { run, tools } = payTool();
     const governed = await governAnthropic(tools, free);
     const messages: object[] = [{ role: 'user', content: 'Go.' }];

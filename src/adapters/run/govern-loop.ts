@@ -1,10 +1,8 @@
 /** The common part of the helpers for loops without a framework: they answer the model's calls in order. */
 import { checkObject } from '../../base/check-keys.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
-import type { ToolCallInput } from '../../runtime/host/tool-call-input.ts';
-import type { BoundTool, Turn } from '../../runtime/turn/turn.ts';
-import type { TurnOptions } from '../../runtime/host/turn-options.ts';
+import type { PendingCall, BoundTool, Turn } from '../../runtime/turn.ts';
+import type { ToolCallInput, TurnOptions } from '../../runtime/call-options.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { AnyFunction, ToolObject } from '../../tool/existing-tool.ts';
 import { govern } from '../../tool/govern.ts';

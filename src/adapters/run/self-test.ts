@@ -3,7 +3,7 @@
  * separate ledger. It must not run and must be recorded as blocked.
  */
 import { QuittanceError } from '../../base/error.ts';
-import { ToolDecision } from '../../runtime/host/tool-decision.ts';
+import { ToolDecision } from '../../runtime/call-options.ts';
 import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
 import type { AdapterOptions } from '../adopt/adapter-options.ts';
@@ -37,7 +37,7 @@ export async function selfTest(adapter: string, send: SendProbe): Promise<void> 
   } catch (error) {
     thrown = error;
   }
-  const stored = await ledger.journal.readCall(probe.sessionId, probe.callId);
+  const stored = await ledger.readCall(probe.sessionId, probe.callId);
   const end = stored?.events.findLast(({ type }) => type === 'tool.responded');
   const isBlocked = end?.type === 'tool.responded' && end.outcome.type === 'ToolDenied';
   if (!ran && isBlocked) return;

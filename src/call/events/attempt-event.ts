@@ -15,7 +15,7 @@ export type ToolStarted = CallEventOf<
     idempotencyKey: string | undefined;
     deadlineMs: number;
     mayRerun: boolean;
-    /** Does another process run it and report? */
+    /** True if another process runs it and reports. */
     handoff: boolean;
     /** The stage of each workflow when it allowed the call. The call's evidence counts for that stage. */
     stages: readonly StageMark[];
@@ -40,7 +40,7 @@ export type ReservedShare = {
 export type ToolTakenOver = CallEventOf<
   'tool.taken_over',
   {
-    /** The owner it was taken from. */
+    /** The previous owner of the call. */
     previousOwner: string;
     /** How often the call was taken over since its last progress, including this time. */
     takeover: number;
@@ -68,7 +68,7 @@ export type ToolReported = CallEventOf<
         }
       /** It reported: the outcome or the late result is stored with this event. */
       | { readonly type: 'given'; readonly digest: string }
-      /** It reported again, and differently: the first report stays. */
+      /** It reported again with a different result. The first report stays. */
       | { readonly type: 'differs'; readonly digest: string };
   }
 >;
@@ -92,7 +92,7 @@ export type ToolResponded = CallEventOf<
     /** External targets that the tool reported. */
     reached: readonly string[];
     log: readonly LogLine[];
-    /** May the effect have happened, without anyone knowing? Then an identical call needs an approval. */
+    /** True if the effect is unknown. An identical call then needs an approval. */
     unsettledEffect: boolean;
     /** Rules that ruled on the result, in order. */
     rules: readonly RuleMark[];

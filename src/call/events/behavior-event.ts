@@ -10,7 +10,7 @@ export type BehaviorFailed = EventOf<
     /** The code of the escaped ToolError, or another cause. */
     reason: ReasonCode | BehaviorReason;
     message: string;
-    /** How many times it had got the event by then. */
+    /** Number of deliveries of the event so far. */
     attempt: number;
     triggeringEventId: string;
     /** The call of that event. */

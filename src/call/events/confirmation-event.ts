@@ -1,12 +1,12 @@
 /** A call that needs an approval: its preview, the question, and the answer. */
 import type { JsonObject } from '../../base/json.ts';
-import type { Preview, PreviewField } from '../../tool/preview.ts';
+import type { Preview } from '../../tool/preview.ts';
 import type { ApprovalPolicy } from '../approval-policy.ts';
 import type { SessionBounds } from '../session-bounds.ts';
 import type { FallenVote } from '../vote.ts';
 import type { ReasonCode } from '../reason.ts';
 import type { CallEventOf } from './event-of.ts';
-import type { ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
+import type { ArgumentComparison, ArtifactArgument, DecidedBy, InputForm } from './gate-event.ts';
 
 /** A preview from the tool. A person approves one revision, and the body gets its snapshot. */
 export type ToolPreviewed = CallEventOf<
@@ -15,10 +15,10 @@ export type ToolPreviewed = CallEventOf<
     operationId: string;
     /** From 1. */
     revision: number;
-    /** Is it the final version? Only this one can be approved. */
+    /** True for the final version. Only this one can be approved. */
     ready: boolean;
     preview: Preview;
-    /** What the body needs to do exactly this. Stored form; policy sees the exact one. */
+    /** The data that the body needs to do exactly this. Stored form; policy gets the exact one. */
     snapshot: JsonObject;
     /** Paths that the redactor hid in the snapshot. */
     hidden: readonly string[];
@@ -41,7 +41,7 @@ export type ToolHeld = CallEventOf<
     revision: number | undefined;
     /** When the question expires, by the ledger's clock. Undefined: never. */
     expiresAt: number | undefined;
-    /** What happens then. */
+    /** The effect of the expiry. */
     timeoutEffect: 'block' | 'allow';
     /** Risks, in words for people. */
     risk: readonly string[];
@@ -49,29 +49,19 @@ export type ToolHeld = CallEventOf<
     schemaDigest: string | undefined;
     /** Made by the runtime if the tool has no preview. Undefined if there is nothing to compare with. */
     comparison: ArgumentComparison | undefined;
+    /** The call that holds the same idempotency key. An approval passes the key on. */
+    supersedes: { readonly sessionId: string; readonly callId: string } | undefined;
   }
 >;
 
-/** How the arguments of a call differ from those of the last call on the same resource. Stored form. */
-export type ArgumentComparison = {
-  /** The call they are compared with. */
-  readonly callId: string;
-  /** When that call was requested. */
-  readonly at: number;
-  /** Empty if they are equal. */
-  readonly fields: readonly PreviewField[];
-  /** The number of further differences. */
-  readonly more: number;
-};
-
-/** One reason to ask a person: what asks, and why. */
+/** One reason to ask a person: the asking gate, hook or rule, and its text. */
 export type Ask = {
   readonly by: DecidedBy;
   readonly description: string;
   readonly code?: ReasonCode;
   /** Digest of the rule that asks: an approval counts only while the rule stays the same. */
   readonly digest?: string;
-  /** How long a person has, and what happens then. Default: no limit. */
+  /** Time limit for the decision, and the effect of its expiry. Default: no limit. */
   readonly timeoutSeconds?: number;
   readonly timeoutEffect?: 'block' | 'allow';
   /** The workflow stage that an approval approves. */
@@ -107,7 +97,7 @@ export type ConfirmationVoted = CallEventOf<
   }
 >;
 
-/** A time that was set for an open question has come. Recorded once for each of these times. */
+/** A reminder or an escalation of an open question is due. Recorded once for each set time. */
 export type ConfirmationReminded = CallEventOf<
   'confirmation.reminded',
   {
@@ -116,7 +106,7 @@ export type ConfirmationReminded = CallEventOf<
     kind: 'reminder' | 'escalation';
     /** When it was due, by the ledger's clock. */
     dueAt: number;
-    /** What was still missing, in words. */
+    /** The approvals still missing, in words. */
     missing: readonly string[];
   }
 >;

@@ -1,6 +1,8 @@
 /** A call up to the ruling of the gates: the request, and whether it may continue. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
+import type { PreviewField } from '../../tool/preview.ts';
+import type { ToolRisk } from '../../tool/name-words.ts';
 import type { Principal } from '../../tool/tool-context.ts';
 import type { DirectIdentity, Identity } from '../identity.ts';
 import type { CallEventOf } from './event-of.ts';
@@ -13,6 +15,8 @@ export type ToolRequested = CallEventOf<
     displayName: string;
     mode: ToolMode;
     modeOrigin: ToolModeOrigin;
+    /** The risk of the tool. Absent: not known. */
+    risk?: ToolRisk;
     /** Stored form of the requested arguments. The text itself if it was not a JSON object. */
     requestedInput: JsonValue;
     /** Paths that the redactor hid in the requested input. */
@@ -93,8 +97,25 @@ export type ToolDecided = CallEventOf<
     grantId: string | undefined;
     /** The side effect of the tool according to the contracts. Undefined without contracts. */
     sideEffect: string | undefined;
+    /**
+     * Comparison with the last call on the same resource, for a safe write whose tool has no preview. Undefined if
+     * there is nothing to compare with, and if a person is asked: the question has it then.
+     */
+    comparison?: ArgumentComparison | undefined;
   }
 >;
+
+/** How the arguments of a call differ from those of the last call on the same resource. Stored form. */
+export type ArgumentComparison = {
+  /** The call they are compared with. */
+  readonly callId: string;
+  /** When that call was requested. */
+  readonly at: number;
+  /** Empty if they are equal. */
+  readonly fields: readonly PreviewField[];
+  /** The number of further differences. */
+  readonly more: number;
+};
 
 /** `json`: the body gets exactly this value. `typed`: a rendering of a value that JSON cannot hold. */
 export type InputForm = 'json' | 'typed';
@@ -109,7 +130,7 @@ export type ArtifactArgument = {
   readonly mimeType: string;
   /** The beginning of its content. Stored form. */
   readonly preview: string;
-  /** Is its content at that path of the body's input? False if the schema changed it. */
+  /** True if its content is at that path of the body's input. False if the schema changed it. */
   readonly inPlace: boolean;
 };
 
@@ -126,7 +147,7 @@ export type RuleMark = {
   readonly policyError?: true;
 };
 
-/** Who or what decided: a gate, a hook of the host, a rule of a contract, a person. */
+/** The decider: a gate, a hook of the host, a rule of a contract, or a person. */
 export type DecidedBy = {
   readonly type: 'gate' | 'hook' | 'rule' | 'person';
   /** For a link without a named person, both names: `<typed name>, by link of <maker>`. */
@@ -134,8 +155,8 @@ export type DecidedBy = {
   /** How the person was identified. Absent in events of older versions, which means "not recorded". */
   readonly identity?: Identity;
   /**
-   * Did the person request the call themselves? `unknown` if the record does not name the requester. Absent
-   * in events of older versions.
+   * `same` if the person requested the call themselves. `unknown` if the record does not name the requester. Absent in
+   * events of older versions.
    */
   readonly asker?: 'other' | 'same' | 'unknown';
   /**
@@ -143,7 +164,7 @@ export type DecidedBy = {
    * without a page that checks it, or an older version wrote this.
    */
   readonly notReadToEnd?: true;
-  /** Does the session belong to the person? Recorded if a rule keeps the owner from approving. */
+  /** `same` if the session belongs to the person. Recorded if a rule keeps the owner from approving. */
   readonly owner?: 'other' | 'same' | 'unknown';
   /** The people for whom they act by delegation, nearest first. Absent: for themselves. */
   readonly behalf?: readonly Behalf[];

@@ -32,7 +32,7 @@ export type PersistenceFailed = CallEventOf<
   {
     boundary: PersistenceBoundary;
     error: string;
-    /** Where the value was stored meanwhile. */
+    /** Temporary place of the value. */
     keptIn: 'spill' | 'record' | 'nowhere';
     /** The value that could not be stored, in its stored form, if no other event of the call has it. */
     result: JsonValue | undefined;

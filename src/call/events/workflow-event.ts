@@ -16,7 +16,7 @@ type WorkflowEventOf<Type extends string, Data> = EventOf<
   } & Data
 >;
 
-/** A session moved on to another stage of a workflow. */
+/** A session reached another stage of a workflow. */
 export type WorkflowAdvanced = WorkflowEventOf<'workflow.advanced', { stageId: string; toStageId: string }>;
 
 /** The state of a session in a workflow has changed. */
@@ -25,7 +25,7 @@ export type WorkflowUpdated = WorkflowEventOf<
   {
     why: WorkflowUpdate;
     by: string | undefined;
-    /** How the person who moved or approved it was identified. Absent: not recorded, or no person did. */
+    /** How the person who changed or approved it was identified. Absent: not recorded, or no person did. */
     identity?: Identity;
   }
 >;

@@ -8,7 +8,7 @@ export type WhoseMove =
   | 'a person'
   | 'no action';
 
-/** What a machine may do next: the `nextAction` of a derived ToolResult. */
+/** The next step for machines: the `nextAction` of a derived ToolResult. */
 export type NextAction =
   | 'retry'
   | 'read_error'
@@ -26,13 +26,13 @@ export type NextAction =
 /** The meaning and the consequences of one reason code. */
 export type Reason = {
   readonly whoseMove: WhoseMove;
-  /** May the same call be retried, unless the outcome says otherwise? */
+  /** True if the same call may be retried, unless the outcome states otherwise. */
   readonly retryable: boolean;
-  /** Does a failure with this code that may not be retried block the tool for the rest of the turn? */
+  /** True if a failure with this code that may not be retried blocks the tool for the rest of the turn. */
   readonly blocksTool: boolean;
-  /** May a body claim this code in a ToolError? Only the runtime uses any other. */
+  /** True if a body may claim this code in a ToolError. Only the runtime uses the others. */
   readonly bodyMayClaim: boolean;
-  /** Does a derived ToolResult end the turn? */
+  /** True if a derived ToolResult ends the turn. */
   readonly terminal: boolean;
   readonly nextAction: NextAction;
   readonly title: string;

@@ -1,5 +1,5 @@
-import { limits } from '../../runtime/host/limits.ts';
-import type { ForSession } from '../../runtime/hold/keep-decision.ts';
+import { limits } from '../../call/limits.ts';
+import type { ForSession } from '../../runtime/keep-decision.ts';
 import type { CliCommand, Given } from '../command.ts';
 import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 import { parseSpan } from '../time-text.ts';

@@ -1,6 +1,6 @@
 import { isQuittanceError } from '../../base/error.ts';
 import type { Head } from '../../ledger/chain.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { RemovalReason } from '../../ledger/removal.ts';
 import { refuseUnresolved } from '../../ledger/removal.ts';
 import { checkOutputFile } from '../check-output-file.ts';
@@ -16,6 +16,7 @@ import { terminalId } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { verifyExport } from '../verify-export.ts';
 import { chooseHeads, exportTo } from './export.ts';
+import { findSessions, readHeads } from '../../ledger/reads.ts';
 
 const sessionsPerPage = 100;
 
@@ -85,24 +86,24 @@ function readTarget(given: Given, context: Context): string {
 }
 
 /** The ends of sessions without an open or unresolved call whose last event is before this time. */
-async function findOld(ledger: Ledger, before: number): Promise<readonly Head[]> {
+async function findOld(ledger: OpenLedger, before: number): Promise<readonly Head[]> {
   const found: Head[] = [];
   for (let cursor: string | undefined; ;) {
-    const { rows, next } = await ledger.queries.findSessions({
+    const { rows, next } = await findSessions(ledger, {
       until: before,
       limit: sessionsPerPage,
       ...(cursor !== undefined && { cursor }),
     });
     for (const { sessionId, lastAt, openCalls, unresolved } of rows)
       if (lastAt < before && openCalls === 0 && unresolved === 0)
-        found.push(...(await ledger.integrity.readHeads(sessionId)));
+        found.push(...(await readHeads(ledger, sessionId)));
     if (next === undefined) return found;
     cursor = next;
   }
 }
 
 async function archive(
-  ledger: Ledger,
+  ledger: OpenLedger,
   heads: readonly Head[],
   target: string,
   removal: RemovalReason | undefined,
@@ -135,7 +136,7 @@ async function archive(
 
 /** False, and it stays, if it changed since the export or a call of it is open or unresolved. */
 async function removeSession(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { sessionId, hash }: Head,
   removal: RemovalReason,
   { err }: Context,
@@ -143,7 +144,7 @@ async function removeSession(
   const shown = JSON.stringify(terminalId(sessionId));
   try {
     await refuseUnresolved(ledger, sessionId, undefined);
-    if (await ledger.retention.dropSession({ sessionId, ...removal, lastHash: hash })) return true;
+    if (await ledger.dropSession({ sessionId, ...removal, lastHash: hash })) return true;
     await err.say(`Session ${shown} changed since the export. It stays.`);
     return false;
   } catch (error) {

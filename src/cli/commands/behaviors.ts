@@ -1,12 +1,10 @@
 import { isQuittanceError } from '../../base/error.ts';
 import { readStored } from '../../ledger/feed.ts';
 import type { Cursor } from '../../ledger/cursors.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { isLeft } from '../../runtime/behaviors/held-cursor.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { isLeft } from '../../runtime/behavior-reader.ts';
 import { readAllSizes } from '../../replay/read-all-entries.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
-import type { ListedBehavior } from '../behavior-columns.ts';
-import { behaviorColumns, behaviorRow, behaviorToJson, mostBehind } from '../behavior-columns.ts';
 import { proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';
@@ -16,6 +14,10 @@ import { shellWord } from '../find-call.ts';
 import { fromSafeText, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Column, Row } from '../table.ts';
+import { withoutUndefined } from '../to-json.ts';
+import { lastPosition, statusOfOwner, listCursors, readCursor, dropCursor } from '../../ledger/reads.ts';
 
 const actions = ['list', 'drop'] as const;
 
@@ -77,11 +79,11 @@ const stray = (word: string): UsageError =>
     'quittance behaviors drop BEHAVIOR',
   ]);
 
-async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
+async function list(ledger: OpenLedger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
   // Read the end first, so that entries appended meanwhile do not count as behind.
-  const end = await ledger.entries.lastPosition();
+  const end = await lastPosition(ledger);
   const found: ListedBehavior[] = [];
-  for (const cursor of await ledger.cursors.list()) {
+  for (const cursor of await listCursors(ledger)) {
     const behind = await countBetween(ledger, cursor.position, end, signal);
     const problem = behind === 0 ? undefined : await problemAfter(ledger, cursor.position);
     const status = problem === undefined ? await statusOf(ledger, cursor) : 'stuck';
@@ -101,7 +103,7 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
 
 /** Positions have gaps, above all in a database, so the entries are counted. */
 async function countBetween(
-  ledger: Ledger,
+  ledger: OpenLedger,
   after: number,
   end: number,
   signal: AbortSignal,
@@ -113,8 +115,8 @@ async function countBetween(
 }
 
 /** Why a behavior at this position cannot read the next entry. */
-async function problemAfter(ledger: Ledger, position: number): Promise<string | undefined> {
-  const [next] = await ledger.entries.read({ after: position, limit: 1 });
+async function problemAfter(ledger: OpenLedger, position: number): Promise<string | undefined> {
+  const [next] = await ledger.readEntries({ after: position, limit: 1 });
   try {
     if (next !== undefined) readStored(next);
     return undefined;
@@ -125,17 +127,17 @@ async function problemAfter(ledger: Ledger, position: number): Promise<string | 
 }
 
 async function statusOf(
-  ledger: Ledger,
+  ledger: OpenLedger,
   { holder, ownerId }: Cursor,
 ): Promise<Exclude<ListedBehavior['status'], 'stuck'>> {
   if (holder === undefined || isLeft(holder)) return 'free';
-  return ownerId !== undefined && (await ledger.owners.statusOf(ownerId)) !== 'gone' ? 'reading' : 'gone';
+  return ownerId !== undefined && (await statusOfOwner(ledger, ownerId)) !== 'gone' ? 'reading' : 'gone';
 }
 
-async function drop(ledger: Ledger, typed: string, given: Given, { out }: Context): Promise<ExitCode> {
-  const found = (await ledger.cursors.read(typed)) ?? (await ledger.cursors.read(fromSafeText(typed)));
+async function drop(ledger: OpenLedger, typed: string, given: Given, { out }: Context): Promise<ExitCode> {
+  const found = (await readCursor(ledger, typed)) ?? (await readCursor(ledger, fromSafeText(typed)));
   if (found === undefined) {
-    const known = (await ledger.cursors.list()).map(({ name }) => terminalText(name));
+    const known = (await listCursors(ledger)).map(({ name }) => terminalText(name));
     throw new UsageError(
       describeUnknownName('behavior', typed, known),
       ['quittance behaviors'],
@@ -149,8 +151,55 @@ async function drop(ledger: Ledger, typed: string, given: Given, { out }: Contex
       ['quittance behaviors', `quittance behaviors drop ${shellWord(name)} --force`],
       exitCodes.bad,
     );
-  await ledger.cursors.drop(name);
+  await dropCursor(ledger, name);
   if (given.has('json')) await out.print(safeJson({ name, position, dropped: true }));
   else await out.say(`Dropped ${terminalText(name)}, which had read up to position ${position}.`);
   return exitCodes.good;
 }
+
+/** Durable behaviors, as rows of a table and as JSON. */
+
+/** A behavior and the state of its reader. */
+type ListedBehavior = Cursor & {
+  /** Number of entries it has not read yet; at most `mostBehind`. */
+  readonly behind: number;
+  /**
+   * `reading`: a process reads for it. `gone`: its process ended without releasing it. `free`: no process reads for
+   * it. `stuck`: its next entry cannot be read.
+   */
+  readonly status: 'reading' | 'gone' | 'free' | 'stuck';
+  /** The unreadable entry and the cause. */
+  readonly problem: string | undefined;
+};
+
+/** Counting stops here: a behavior that far behind has a problem, whatever the number. */
+const mostBehind = 10_000;
+
+const behaviorColumns: readonly Column[] = [
+  { title: 'BEHAVIOR', min: 12 },
+  { title: 'POSITION', align: 'right' },
+  { title: 'BEHIND', align: 'right' },
+  { title: 'STATUS' },
+  { title: 'HOLDER', min: 12 },
+];
+
+const styles = { reading: 'green', gone: 'yellow', free: 'dim', stuck: 'red' } as const;
+
+const behaviorRow = ({ name, position, behind, status, holder }: ListedBehavior): Row => [
+  terminalText(name),
+  String(position),
+  behind === 0 ? '·' : behind === mostBehind ? `${mostBehind}+` : String(behind),
+  { text: status, style: styles[status] },
+  terminalText(holder ?? '·'),
+];
+
+const behaviorToJson = ({
+  name,
+  position,
+  behind,
+  status,
+  holder,
+  ownerId,
+  problem,
+}: ListedBehavior): JsonObject =>
+  withoutUndefined({ name, position, behind, status, problem, holder, ownerId });

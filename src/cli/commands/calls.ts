@@ -1,10 +1,9 @@
-import { callMatcher, matchesText } from '../../ledger/match-call.ts';
-import { outputOf, toCallSummary } from '../../ledger/summarize-call.ts';
+import { callMatcher, matchesText } from '../../ledger/call-search.ts';
+import { outputOf, toCallSummary } from '../../ledger/listed-call.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
-import { parseCursor } from '../../ledger/page-cursor.ts';
-import { readPages } from '../../ledger/read-pages.ts';
+import { parseCursor, readPages } from '../../ledger/call-query.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
 import { filterOptions, pagingOptions, toCallQuery } from '../call-query.ts';
 import { callColumns, callRow, callToJson, followColumns, followRow, usualRow } from '../call-columns.ts';
@@ -17,6 +16,7 @@ import { SearchProgress } from '../search-progress.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
 import { UsageError } from '../usage-error.ts';
+import { findCalls, whenAppended } from '../../ledger/reads.ts';
 
 export const callsCommand: CliCommand = {
   name: 'calls',
@@ -45,11 +45,11 @@ export const callsCommand: CliCommand = {
     ),
 };
 
-const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode> => {
+const list = (ledger: OpenLedger, given: Given, context: Context): Promise<ExitCode> => {
   const now = context.now();
   return printList<CallSummary, CallQuery>(
     {
-      ask: (query) => ledger.queries.findCalls(query),
+      ask: (query) => findCalls(ledger, query),
       query: toCallQuery(given, now),
       columns: callColumns,
       toRow: (call) => callRow(call, now),
@@ -61,7 +61,7 @@ const list = (ledger: Ledger, given: Given, context: Context): Promise<ExitCode>
   );
 };
 
-async function follow(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+async function follow(ledger: OpenLedger, given: Given, context: Context): Promise<ExitCode> {
   const { out, err, signal } = context;
   if (given.has('cursor') || given.has('until') || given.has('all'))
     throw new UsageError('--follow never ends, so it cannot be combined with --cursor, --until or --all.', [
@@ -72,7 +72,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
   const newest: CallSummary[] = [];
   const progress = new SearchProgress(err);
   for await (const page of readPages<CallSummary, CallQuery>(
-    (asked) => ledger.queries.findCalls(asked),
+    (asked) => findCalls(ledger, asked),
     query,
     given.count('limit') ?? 10,
     signal,
@@ -101,9 +101,9 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
   const shown = new Map(before.map((call) => [keyOf(call), stateOf(call)]));
   try {
     while (!signal.aborted) {
-      await ledger.entries.whenAppended(position, signal);
+      await whenAppended(ledger, position, signal);
       if (signal.aborted) break;
-      const entries = await ledger.entries.read({ after: position, limit: 500 });
+      const entries = await ledger.readEntries({ after: position, limit: 500 });
       const touched = new Map<string, { sessionId: string; callId: string }>();
       for (const entry of entries) {
         position = entry.position;
@@ -111,7 +111,7 @@ async function follow(ledger: Ledger, given: Given, context: Context): Promise<E
         if (callId !== undefined) touched.set(keyOf({ sessionId, callId }), { sessionId, callId });
       }
       for (const [key, { sessionId, callId }] of touched) {
-        const stored = await ledger.journal.readCall(sessionId, callId);
+        const stored = await ledger.readCall(sessionId, callId);
         const call = stored && foldStored(stored);
         const summary = call && toCallSummary(call);
         if (call === undefined || summary === undefined || shown.get(key) === stateOf(summary)) continue;
@@ -137,9 +137,9 @@ const stateOf = ({ status, outcome, unresolved }: CallSummary): string =>
   `${status} ${outcome} ${unresolved}`;
 
 /** The position of the last entry. The ledger has no query for it; finding the next entry after a position is cheap. */
-async function findEnd(ledger: Ledger): Promise<number> {
+async function findEnd(ledger: OpenLedger): Promise<number> {
   const isAfter = async (position: number): Promise<boolean> =>
-    (await ledger.entries.read({ after: position, limit: 1 })).length > 0;
+    (await ledger.readEntries({ after: position, limit: 1 })).length > 0;
   let [low, high] = [0, 1];
   while (await isAfter(high)) [low, high] = [high, high * 2];
   while (low < high) {

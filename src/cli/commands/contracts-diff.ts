@@ -1,12 +1,10 @@
 import type { ContractsOptions } from '../../contracts/contracts-options.ts';
-import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
+import type { LoadedContracts, CallToJudge } from '../../contracts/loaded-contracts.ts';
 import { filterOptions, timesOf } from '../call-query.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { reads } from '../command.ts';
 import { readCaseFiles } from '../case-files.ts';
-import { createCaseLoader, toCaseCall } from '../run-cases.ts';
-import type { Change, ComparedCall, RuleChange } from '../compare-rules.ts';
-import { compareCall, compareRules } from '../compare-rules.ts';
+import { createCaseLoader, toCaseCall, wordOf } from '../run-cases.ts';
 import { loadOrExplain, needFiles } from '../load-or-explain.ts';
 import { callsInLedger } from '../ledger-calls.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -15,6 +13,8 @@ import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { trim, wrap } from '../text-width.ts';
 import { UsageError } from '../usage-error.ts';
 import { withoutUndefined } from '../to-json.ts';
+import type { ToolEnd } from '../../policy/judge/compile-policy.ts';
+import type { FiredRule } from '../../policy/language/ruling.ts';
 
 const mostCalls = 10_000;
 const { since, session } = filterOptions;
@@ -202,4 +202,65 @@ async function printJson(
     );
   const counts = Object.fromEntries(byKind(changes).map(([kind, some]) => [kind, some.length]));
   await out.print(safeJson({ type: 'totals', compared, hidden, different: changes.length, changes: counts }));
+}
+
+/** Compares two versions of contracts on the same calls: changed rules, and calls that are decided differently. */
+
+type ComparedCall = {
+  /** Id of a case or a call. */
+  readonly name: string;
+  readonly sessionId?: string;
+  readonly call: CallToJudge;
+  readonly end: ToolEnd | undefined;
+  readonly hidden: boolean;
+};
+
+type ComparedRuling = { readonly word: string; readonly decidedBy: FiredRule | undefined };
+
+type Change = {
+  readonly call: ComparedCall;
+  readonly before: ComparedRuling;
+  readonly after: ComparedRuling;
+};
+
+type RuleChange = { readonly id: string; readonly change: 'added' | 'removed' | 'changed' };
+
+function compareRules(old: LoadedContracts, next: LoadedContracts): readonly RuleChange[] {
+  const [before, after] = [entriesOf(old), entriesOf(next)];
+  return [
+    ...[...after].flatMap(([id, digest]): readonly RuleChange[] => {
+      const earlier = before.get(id);
+      if (earlier === undefined) return [{ id, change: 'added' }];
+      return earlier === digest ? [] : [{ id, change: 'changed' }];
+    }),
+    ...[...before.keys()].filter((id) => !after.has(id)).map((id): RuleChange => ({ id, change: 'removed' })),
+  ];
+}
+
+/** A digest of each rule and workflow. */
+const entriesOf = ({ policy }: LoadedContracts): ReadonlyMap<string, string> =>
+  new Map([
+    ...policy.composed.rules.map(({ id }) => [id, policy.digestOf(id) ?? ''] as const),
+    ...policy.workflows.map(({ name, stamp }) => [`workflow:${name}`, stamp] as const),
+  ]);
+
+/**
+ * Undefined if both versions decide the same. Limits and workflows are ignored, because they depend on earlier calls.
+ */
+async function compareCall(
+  call: ComparedCall,
+  old: LoadedContracts,
+  next: LoadedContracts,
+): Promise<Change | undefined> {
+  const [before, after] = [await decide(call, old), await decide(call, next)];
+  return before.word === after.word ? undefined : { call, before, after };
+}
+
+async function decide({ call, end }: ComparedCall, contracts: LoadedContracts): Promise<ComparedRuling> {
+  const ruling = await contracts.evaluate(call);
+  const output =
+    end === undefined || ruling.decision === 'block' ? undefined : await contracts.evaluateOutput(call, end);
+  const { word, decidedBy } = wordOf({ ruling, output });
+  // Blocking an output differs from blocking the call: the tool has run.
+  return { word: output?.decision === 'block' ? 'block output' : word, decidedBy };
 }

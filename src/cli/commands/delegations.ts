@@ -1,7 +1,7 @@
 import { describePerson } from '../../call/describe-identity.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { DelegationView } from '../../runtime/people/delegations.ts';
-import { listDelegations } from '../../runtime/people/delegations.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import type { DelegationView } from '../../runtime/delegations.ts';
+import { listDelegations } from '../../runtime/delegations.ts';
 import { confirmWith, proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given, Proof } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';
@@ -94,7 +94,7 @@ const columns: readonly Column[] = [
   { title: 'REASON', min: 8, optional: 1 },
 ];
 
-async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
+async function list(ledger: OpenLedger, given: Given, { out, err }: Context): Promise<ExitCode> {
   const found = (await listDelegations({ ledger })).filter(
     ({ status }) => given.has('all') || status === 'active',
   );
@@ -116,7 +116,12 @@ async function list(ledger: Ledger, given: Given, { out, err }: Context): Promis
   return exitCodes.good;
 }
 
-async function give(ledger: Ledger, given: Given, { out, now }: Context, proof: Proof): Promise<ExitCode> {
+async function give(
+  ledger: OpenLedger,
+  given: Given,
+  { out, now }: Context,
+  proof: Proof,
+): Promise<ExitCode> {
   const to = requireOption(given, 'to', 'A delegation needs a delegate', giveLine);
   const [span, moment, reason] = ['for', 'until', 'reason'].map((name) => given.text(name));
   if ((span === undefined) === (moment === undefined))
@@ -140,7 +145,7 @@ async function give(ledger: Ledger, given: Given, { out, now }: Context, proof: 
 }
 
 async function revoke(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   given: Given,
   { out }: Context,

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../base/json.ts';
 import { createRedactor } from '../../base/redaction.ts';
-import { undoneCallId } from '../../runtime/host/undo-tool.ts';
+import { undoneCallId } from '../../runtime/undo-tool.ts';
 import type { CliCommand } from '../command.ts';
 import { decideQuestion, decisionEffect, decisionOptions } from '../decide-question.ts';
 import { differenceLines } from '../difference-lines.ts';

@@ -38,7 +38,7 @@ export const errorsCommand: CliCommand = {
   run: (given, context) =>
     context.withLedger(given, async (ledger, meant) => {
       const now = context.now();
-      const groups = await summarizeErrors(ledger.queries, {
+      const groups = await summarizeErrors(ledger, {
         sessionId: meant.text('session'),
         toolName: meant.text('tool'),
         code: given.text('code'),

@@ -3,7 +3,7 @@ import { rename, rm } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
 import { once } from 'node:events';
 import type { Head } from '../../ledger/chain.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context } from '../command.ts';
 import { makes } from '../command.ts';
@@ -13,6 +13,7 @@ import { shellWord } from '../find-call.ts';
 import { exportLedger } from '../../replay/export-ledger.ts';
 import { UsageError } from '../usage-error.ts';
 import { terminalId } from '../terminal-text.ts';
+import { readHeads } from '../../ledger/reads.ts';
 
 export const exportCommand: CliCommand = {
   name: 'export',
@@ -54,10 +55,10 @@ export const exportCommand: CliCommand = {
 };
 
 /** The current end of each chain: entries appended later are left out. */
-export async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Promise<readonly Head[]> {
+export async function chooseHeads(ledger: OpenLedger, wanted: readonly string[]): Promise<readonly Head[]> {
   const heads: Head[] = [];
   for (const sessionId of new Set(wanted)) {
-    const [head] = await ledger.integrity.readHeads(sessionId);
+    const [head] = await readHeads(ledger, sessionId);
     if (head === undefined)
       throw new UsageError(
         `There is no session ${JSON.stringify(terminalId(sessionId))}.`,
@@ -71,7 +72,7 @@ export async function chooseHeads(ledger: Ledger, wanted: readonly string[]): Pr
 
 export async function exportTo(
   target: string,
-  ledger: Ledger,
+  ledger: OpenLedger,
   chosen: readonly Head[] | undefined,
   context: Context,
 ): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { BoundedReads } from '../../http/bounded-reads.ts';
 import { HttpRefusal } from '../../http/problem.ts';
 import { mostRepeated, readForkPlan } from '../../http/read-fork.ts';
 import { forkId, recordFork } from '../../http/record-fork.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { repeatCalls } from '../../replay/repeat-calls.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
@@ -13,12 +13,12 @@ import { jsonOption, makes } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { isConfirmed } from '../is-confirmed.ts';
 import { meantSession } from '../meant-options.ts';
 import { connectTo, serverOf, serverOption } from '../server/server-client.ts';
 import { safeJson, terminalId } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { withRuntime } from '../with-runtime.ts';
+import { findCalls } from '../../ledger/reads.ts';
 
 const line = 'quittance fork ticket-42 --runtime quittance.ts';
 
@@ -60,7 +60,7 @@ export const forkCommand: CliCommand = {
       { line, refusals: ['call.unknown'], tryThis },
       async (runtime, ledger) => {
         const sessionId = await meantSession(ledger, typed, context.signal);
-        const { rows } = await ledger.queries.findCalls({ sessionId, limit: mostRepeated });
+        const { rows } = await findCalls(ledger, { sessionId, limit: mostRepeated });
         const callId = firstOf(rows, sessionId, given);
         if (!(await isWanted(given, context, sessionId, callId))) return exitCodes.bad;
         try {
@@ -106,7 +106,7 @@ const limits = { callBytes: Infinity, totalBytes: Infinity, timeMs: Infinity };
 
 async function forkHere(
   runtime: Runtime,
-  ledger: Ledger,
+  ledger: OpenLedger,
   { sessionId: from, callId }: { readonly sessionId: string; readonly callId: string },
   given: Given,
   { out, identity, signal }: Context,
@@ -125,7 +125,7 @@ async function forkHere(
     sessionId,
     parentSessionId: from,
     askedBy: identity,
-    goOn: given.has('continue'),
+    continues: given.has('continue'),
     signal,
     onOutcome(call, outcome) {
       made++;
@@ -161,7 +161,7 @@ async function forkOnServer(from: string, given: Given, context: Context, server
   const answer = await client.post(`/v1/sessions/${encodeURIComponent(from)}/forks`, {
     callId,
     ...(as !== undefined && { as }),
-    ...(given.has('continue') && { goOn: true }),
+    ...(given.has('continue') && { continue: true }),
   });
   if (given.has('json')) await context.out.print(safeJson(answer));
   else {
@@ -171,4 +171,31 @@ async function forkOnServer(from: string, given: Given, context: Context, server
     );
   }
   return exitCodes.good;
+}
+
+/** Asks the person at the terminal before a command has an effect. Without a terminal, `--yes` must say so in advance. */
+async function isConfirmed(
+  given: Given,
+  { ask, out }: Context,
+  {
+    question,
+    missing,
+    line,
+    refused,
+  }: {
+    readonly question: string;
+    /** Why `--yes` is needed without a terminal. */
+    readonly missing: string;
+    /** A complete command. */
+    readonly line: string;
+    /** Printed after a no. */
+    readonly refused: string;
+  },
+): Promise<boolean> {
+  if (given.has('yes')) return true;
+  if (ask === undefined || given.has('json'))
+    throw new UsageError(`${missing}: --yes is missing.`, [`${line} --yes`]);
+  const isYes = await ask(question);
+  if (!isYes) await out.print(refused);
+  return isYes;
 }

@@ -1,10 +1,10 @@
 import { meantTool } from '../meant-options.ts';
 import { isJsonObject } from '../../base/json.ts';
-import { describePerson } from '../../call/describe-identity.ts';
+import { describePerson, describeGivers } from '../../call/describe-identity.ts';
 import type { SessionQuery } from '../../ledger/call-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { GrantView } from '../../runtime/host/grant-view.ts';
-import { listGrants } from '../../runtime/grants/grants.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import type { GrantView } from '../../runtime/views.ts';
+import { listGrants } from '../../runtime/grants.ts';
 import { withPeopleRuntime } from '../people-runtime.ts';
 import { confirmWith, proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given, Proof } from '../command.ts';
@@ -12,14 +12,17 @@ import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { grantColumns, grantRow, grantToJson, shortGrant } from '../grant-columns.ts';
 import { readJsonArgument } from '../json-argument.ts';
-import { readPages } from '../../ledger/read-pages.ts';
+import { readPages } from '../../ledger/call-query.ts';
 import { requireOption } from '../require-option.ts';
 import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
-import { localTimeText, parseMoment, parseSpan } from '../time-text.ts';
+import { localTimeText, parseMoment, parseSpan, age } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Column, Row } from '../table.ts';
+import { toJsonWithTimes } from '../to-json.ts';
+import { findSessions } from '../../ledger/reads.ts';
 
 const helpLine = 'quittance grants --help';
 
@@ -100,10 +103,10 @@ const stray = (word: string): UsageError =>
     revokeLine,
   ]);
 
-async function list(ledger: Ledger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
+async function list(ledger: OpenLedger, given: Given, { out, err, signal }: Context): Promise<ExitCode> {
   const found: GrantView[] = [];
   for await (const grant of readGrants(ledger, given.text('session'), signal))
-    if (given.has('all') || grant.status === 'active') found.push(grant);
+    if (given.has('all') || grant.status === 'active' || grant.status === 'suspended') found.push(grant);
   if (given.has('json')) for (const grant of found) await out.print(safeJson(grantToJson(grant)));
   else if (found.length > 0) {
     const now = ledger.now();
@@ -117,19 +120,18 @@ async function list(ledger: Ledger, given: Given, { out, err, signal }: Context)
 
 /** The grants of one session, or of all sessions. */
 async function* readGrants(
-  ledger: Ledger,
+  ledger: OpenLedger,
   sessionId: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<GrantView, void, undefined> {
   if (sessionId !== undefined) return yield* await listGrants({ ledger }, { sessionId });
-  const ask = (query: SessionQuery): ReturnType<Ledger['queries']['findSessions']> =>
-    ledger.queries.findSessions(query);
+  const ask = (query: SessionQuery): ReturnType<typeof findSessions> => findSessions(ledger, query);
   for await (const { rows } of readPages(ask, {}, Number.POSITIVE_INFINITY, signal))
     for (const session of rows) yield* await listGrants({ ledger }, { sessionId: session.sessionId });
 }
 
 async function give(
-  ledger: Ledger,
+  ledger: OpenLedger,
   tool: string,
   given: Given,
   { out, now, signal }: Context,
@@ -178,7 +180,7 @@ async function give(
 }
 
 async function revoke(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   given: Given,
   { out, signal }: Context,
@@ -209,7 +211,7 @@ async function revoke(
 }
 
 async function findGrant(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   sessionId: string | undefined,
   signal: AbortSignal,
@@ -229,3 +231,44 @@ async function findGrant(
     found.slice(0, 8).map(({ grantId }) => `quittance grants revoke ${shellWord(grantId)} --by NAME`),
   );
 }
+
+/** Grants, as rows of a table and as JSON. */
+
+const grantColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'GRANT' },
+  { title: 'TOOL', min: 10 },
+  { title: 'WHERE', min: 12 },
+  { title: 'ENDS' },
+  { title: 'USED', align: 'right' },
+  { title: 'STATUS' },
+  { title: 'BY', min: 6 },
+  { title: 'SESSION', min: 10, optional: 1 },
+  { title: 'REASON', min: 12, optional: 2 },
+];
+
+const shortGrant = (grantId: string): string => grantId.slice(0, 12);
+
+function grantRow(grant: GrantView, now: number): Row {
+  const { status, until } = grant;
+  return [
+    age(grant.givenAt, now),
+    terminalText(shortGrant(grant.grantId)),
+    terminalId(grant.toolName),
+    terminalText(grant.where === undefined ? 'any arguments' : JSON.stringify(grant.where)),
+    until === undefined ? 'never' : now >= until ? 'over' : age(until, now),
+    `${grant.used}${grant.uses === undefined ? '' : ` of ${grant.uses}`}`,
+    { text: status === 'used_up' ? 'used up' : status, style: status === 'active' ? 'green' : 'dim' },
+    terminalText(describeGivers(grant)),
+    terminalId(grant.sessionId),
+    {
+      text: terminalText(grant.why === undefined ? (grant.reason ?? '') : `does not apply: ${grant.why}`),
+      style: 'dim',
+    },
+  ];
+}
+
+const grantToJson = (grant: GrantView): JsonObject => ({
+  ...toJsonWithTimes(grant, 'until', 'givenAt'),
+  ...(grant.revoked !== undefined && { revoked: toJsonWithTimes(grant.revoked, 'at') }),
+});

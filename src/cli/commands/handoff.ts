@@ -1,30 +1,29 @@
 import { readFileSync } from 'node:fs';
-import { dueAt, isHandoff } from '../../call/handoff.ts';
+import { dueAt, isHandoff } from '../../call/call.ts';
 import type { ReasonCode } from '../../call/reason.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import type { HandoffClaim, HandoffView } from '../../runtime/claim-handoff.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
-import type { HandoffReport } from '../../runtime/handoff/handoff-report.ts';
-import { toHandoffView } from '../../runtime/handoff/list-handoffs.ts';
+import { readOpenCalls, toHandoffView } from '../../runtime/claim-handoff.ts';
+import type { HandoffReport } from '../../runtime/report-handoff.ts';
 import { proofOf, proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption, makes, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import type { ShownHandoff } from '../handoff-columns.ts';
-import { handoffColumns, handoffRow, handoffToJson } from '../handoff-columns.ts';
 import { readJsonArgument } from '../json-argument.ts';
 import { withRuntime } from '../with-runtime.ts';
 import { outcomeLabel } from '../../view/outcome-words.ts';
 import { json, labelled } from '../page-layout.ts';
 import { requireOption } from '../require-option.ts';
-import { terminalId, safeJson } from '../terminal-text.ts';
+import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
-import { localTimeText } from '../time-text.ts';
+import { localTimeText, age } from '../time-text.ts';
 import { UsageError } from '../usage-error.ts';
 import { toJsonWithTimes } from '../to-json.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Column, Row } from '../table.ts';
 
 const actions = ['list', 'claim', 'report'] as const;
 const claimLine = 'quittance handoff claim CALL --runtime worker.ts --worker NAME --json';
@@ -106,13 +105,13 @@ const stray = (word: string): UsageError =>
   ]);
 
 /** Reads only. Overdue calls are left to a runtime that has the tool. */
-async function list(ledger: Ledger, given: Given, { out, err }: Context): Promise<ExitCode> {
+async function list(ledger: OpenLedger, given: Given, { out, err }: Context): Promise<ExitCode> {
   const now = ledger.now();
   const [toolName, session] = [given.text('tool'), given.text('session')];
   const found: ShownHandoff[] = [];
   for await (const { sessionId, callId } of readOpenCalls(ledger)) {
     if (session !== undefined && session !== sessionId) continue;
-    const stored = await ledger.journal.readCall(sessionId, callId);
+    const stored = await ledger.readCall(sessionId, callId);
     const call = stored && foldStored(stored);
     if (call === undefined || !isHandoff(call)) continue;
     if (toolName !== undefined && call.toolName !== toolName) continue;
@@ -172,7 +171,7 @@ async function claim(typed: string | undefined, given: Given, context: Context):
 }
 
 async function findHandoff(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   given: Given,
 ): Promise<{ readonly sessionId: string; readonly callId: string }> {
@@ -182,7 +181,7 @@ async function findHandoff(
 
 async function printClaim(
   claimed: HandoffClaim,
-  ledger: Ledger,
+  ledger: OpenLedger,
   given: Given,
   { out }: Context,
 ): Promise<void> {
@@ -191,7 +190,7 @@ async function printClaim(
     await out.print(safeJson(toJsonWithTimes(claimed, 'expiresAt')));
     return;
   }
-  const stored = await ledger.journal.readCall(sessionId, callId);
+  const stored = await ledger.readCall(sessionId, callId);
   const call = stored && foldStored(stored);
   const hidden = call?.hidden ?? [];
   for (const line of [
@@ -261,3 +260,39 @@ function readReport(given: Given): HandoffReport {
 
 const refusals = ['handoff.unknown', 'handoff.taken', 'handoff.expired', 'seal.broken'] as const;
 const needs = (line: string) => ({ line, refusals, tryThis: ['quittance handoff'] });
+
+/** Handed-off calls, as rows of a table and as JSON. */
+
+/** `overdue`: the next process that asks for the call or has its tool settles it. */
+type ShownHandoff = Omit<HandoffView, 'status'> & { readonly status: HandoffView['status'] | 'over' };
+
+const handoffColumns: readonly Column[] = [
+  { title: 'AGE', usual: 6 },
+  { title: 'CALL', min: 14, isId: true },
+  { title: 'TOOL', min: 12 },
+  { title: 'STATUS', usual: 7 },
+  { title: 'WORKER', min: 8 },
+  { title: 'UNTIL', usual: 8 },
+  { title: 'SESSION', min: 10, optional: 1 },
+  { title: 'FOR', min: 6, optional: 3 },
+  { title: 'INPUT', min: 16, optional: 2 },
+];
+
+function handoffRow(handoff: ShownHandoff, now: number): Row {
+  const { status, principal, expiresAt = handoff.deadlineMs } = handoff;
+  const style = ({ waiting: 'yellow', taken: 'blue', over: 'dim' } as const)[status];
+  return [
+    age(handoff.startedAt, now),
+    terminalId(handoff.callId),
+    terminalId(handoff.toolName),
+    { text: status, style },
+    terminalText(handoff.worker ?? ''),
+    status === 'over' ? '' : age(expiresAt, now),
+    terminalId(handoff.sessionId),
+    terminalText(principal?.userId ?? principal?.serviceId ?? ''),
+    { text: terminalText(JSON.stringify(handoff.input)), style: 'dim' },
+  ];
+}
+
+const handoffToJson = (handoff: ShownHandoff): JsonObject =>
+  toJsonWithTimes(handoff, 'startedAt', 'takenAt', 'expiresAt');

@@ -1,17 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmdirSync, rmSync, writeFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { makes } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { shellWord } from '../find-call.ts';
-import { askChoice } from '../init/ask-choice.ts';
 import type { Choice, ProjectChoices } from '../init/project-choices.ts';
 import { developmentPackages, frameworkChoices, ruleChoices, storeChoices } from '../init/project-choices.ts';
-import { projectFiles, projectPackages, projectScripts } from '../init/project-files.ts';
-import { writeProject } from '../init/write-project.ts';
-import { projectName } from '../project-name.ts';
 import { terminalText } from '../terminal-text.ts';
+import { describeUnknownName } from '../../base/nearest.ts';
+import { UsageError } from '../usage-error.ts';
+import { makeFolder } from '../make-folder.ts';
+import { templatesFolder } from '../../runtime/own-files.ts';
 
 export const initCommand: CliCommand = {
   name: 'init',
@@ -55,10 +55,6 @@ export const initCommand: CliCommand = {
     if (ignored !== undefined && !/^\/?\.quittance\/?$/m.test(ignored))
       await out.print("echo '.quittance/' >> .gitignore");
     for (const line of nextCommands(folder, choices, hasManifest, version)) await out.print(line);
-    if (!process.features.typescript)
-      await err.say(
-        `This Node (${process.versions.node}) cannot run TypeScript files. Install Node 22.18 or newer.`,
-      );
     return exitCodes.good;
   },
 };
@@ -132,3 +128,173 @@ function packageSpecFor(folder: string): string | undefined {
 
 const readText = (path: string): string | undefined =>
   existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+
+/**
+ * Asks for one of the listed answers, by number or name. The first one is the default. An unknown answer is asked for
+ * again. Undefined if the person stopped.
+ */
+async function askChoice<Name extends string>(
+  title: string,
+  choices: Readonly<Record<Name, Choice>>,
+  { out, readLine }: Pick<Context, 'out' | 'readLine'>,
+): Promise<Name | undefined> {
+  if (readLine === undefined)
+    throw new UsageError(
+      'There is no terminal to ask the questions of init. Answer them with options, or accept the defaults.',
+      [
+        'quittance init my-agent --yes',
+        'quittance init my-agent --framework ai-sdk --store sqlite --rules ask',
+      ],
+    );
+  const names = Object.keys(choices) as Name[]; // the keys of a table typed by its keys
+  await out.print(out.paint('bold', title));
+  for (const [index, name] of names.entries())
+    await out.print(`  ${String(index + 1).padStart(2)}  ${name.padEnd(14)} ${choices[name].label}`);
+  for (;;) {
+    const answer = await readLine(`Number or name [${names[0]}]: `);
+    if (answer === undefined) return undefined;
+    const typed = answer.trim();
+    const found =
+      typed === '' ? names[0] : (names[Number(typed) - 1] ?? names.find((name) => name === typed));
+    if (found !== undefined) return found;
+    await out.say(describeUnknownName('answer', typed, names));
+  }
+}
+
+/**
+ * Writes a project, all of it or nothing.
+ *
+ * 1. An existing file is never changed: a file that may not exist refuses the whole project.
+ * 2. Everything is written without a pause, so a signal to this process cannot stop it halfway.
+ * 3. If a write fails, the files and folders that were written are removed.
+ */
+
+const another = ['quittance init another-folder'];
+
+/** Returns the names of the files that were written. */
+export function writeProject(folder: string, files: readonly ProjectFile[]): readonly string[] {
+  const taken = files.filter(({ name, mayExist }) => !mayExist && existsSync(join(folder, name)));
+  if (taken.length > 0)
+    throw new UsageError(`init would overwrite ${taken.map(({ name }) => name).join(', ')}.`, another);
+  const missing = files.filter(({ name }) => !existsSync(join(folder, name)));
+  // The agent's folder contains neither the contracts nor the ledger.
+  const workspace = join(folder, 'workspace');
+  const made = missingFolders(workspace);
+  const written: string[] = [];
+  try {
+    makeFolder(folder, another);
+    makeFolder(workspace, another);
+    for (const { name, text } of missing) {
+      const path = join(folder, name);
+      writeFileSync(path, '', { flag: 'wx' });
+      written.push(path);
+      writeFileSync(path, text);
+    }
+  } catch (error) {
+    for (const path of written) rmSync(path, { force: true });
+    for (const path of made) removeEmpty(path);
+    throw error;
+  }
+  return missing.map(({ name }) => name);
+}
+
+/** The folder and its parents that do not exist yet, the innermost first. */
+function missingFolders(path: string): readonly string[] {
+  return existsSync(path) ? [] : [path, ...missingFolders(dirname(path))];
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It was not created, or another process has written to it.
+  }
+}
+
+/**
+ * A project name derived from the folder name. It must be valid as an npm package name and, more narrowly, as the
+ * name of contracts.
+ */
+function projectName(folder: string): string {
+  const name = folder
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .slice(0, longest);
+  return refused.has(name) ? standIn : name;
+}
+
+const standIn = 'my-agent';
+const longest = 100;
+
+/** Empty: a name in another script. npm reserves the next two. The last is the installed package. */
+const refused: ReadonlySet<string> = new Set(['', 'node_modules', 'favicon.ico', 'quittance']);
+
+export type ProjectFile = {
+  readonly name: string;
+  readonly text: string;
+  /** An existing file of this name stays as it is. Others must not exist. */
+  readonly mayExist: boolean;
+};
+
+/** The files of a new project. Their sources are in `templates/projects` of the package. */
+export function projectFiles(
+  name: string,
+  /** What npm installs this package from: a range of versions, or the file of a package that is not published. */
+  packageSpec: string,
+  choices: ProjectChoices,
+): readonly ProjectFile[] {
+  const { framework, store, rules } = choices;
+  const folder = templatesFolder(import.meta.url);
+  if (folder === undefined)
+    throw new UsageError(
+      'The templates of the package are missing. Install quittance in a project and run it from there.',
+      ['npx quittance init'],
+      exitCodes.broken,
+    );
+  const copied = ['common', `frameworks/${framework}`, `stores/${store}`, `rules/${rules}`].flatMap((part) =>
+    readdirSync(join(folder, 'projects', part)).map((file): ProjectFile => {
+      // npm leaves files named .gitignore out of packages.
+      const isIgnoreFile = file === 'gitignore';
+      return {
+        name: isIgnoreFile ? '.gitignore' : file,
+        text: readFileSync(join(folder, 'projects', part, file), 'utf8').replace(
+          'name: PROJECT',
+          `name: ${JSON.stringify(name)}`,
+        ),
+        mayExist: isIgnoreFile || file === 'tsconfig.json',
+      };
+    }),
+  );
+  const manifest = {
+    name,
+    private: true,
+    type: 'module',
+    engines: { node: '>=24.16' },
+    scripts: projectScripts(choices),
+    dependencies: { ...projectPackages(choices), quittance: packageSpec },
+    devDependencies: developmentPackages,
+  };
+  const text = `${JSON.stringify(manifest, null, 2)}\n`;
+  return [...copied, { name: 'package.json', text, mayExist: true }];
+}
+
+/** What the project imports, without this package. */
+export const projectPackages = ({ framework, store }: ProjectChoices): Readonly<Record<string, string>> => ({
+  ...frameworkChoices[framework].packages,
+  ...storeChoices[store].packages,
+});
+
+export function projectScripts({ store }: ProjectChoices): Readonly<Record<string, string>> {
+  // The URL of a server has a password, so it is in a file that is not committed.
+  const node = store === 'postgres' ? 'node --env-file-if-exists=.env' : 'node';
+  const quittance = store === 'postgres' ? `${node} node_modules/quittance/dist/cli.js` : 'quittance';
+  return {
+    start: `${node} main.ts`,
+    console: `${quittance} serve --runtime quittance.ts`,
+    test: 'node --test',
+    types: 'tsc',
+  };
+}

@@ -14,7 +14,7 @@ export const migrateCommand: CliCommand = {
   name: 'migrate',
   summary: 'Create or upgrade the tables of a ledger, ahead of a deployment',
   about: [
-    'Use a role that may create tables. The processes that make calls then need no such right: they refuse to start if the tables have another version. The command can be repeated; processes that run it at the same time wait for each other. A SQLite ledger is upgraded in its file.',
+    'Use a role that may create tables. The processes that make calls then need no such right: they refuse to start if the tables have another version. The command can be repeated; processes that run it at the same time wait for each other. If an upgrade fills the lists again, it shows its progress; a run that was killed continues. A SQLite ledger is upgraded in its file.',
     '--roles prints SQL that creates roles with few rights. Processes that make calls use the writer, people and programs that look use the reader, and people who decide use the approver. Retention uses the keeper. Nothing is changed. Run the SQL as the owner of the tables, and again after a migration.',
     'Exit code 1: with --dry-run, the tables are not up to date.',
   ],
@@ -45,7 +45,14 @@ export const migrateCommand: CliCommand = {
         return exitCodes.good;
       }
       if (given.has('dry-run')) return await dryRun(state, context);
-      await migration.run();
+      let progress: ReturnType<typeof context.startProgress> | undefined;
+      let last = 0;
+      await migration.run(({ position, end }) => {
+        progress ??= context.startProgress('upgrade', end);
+        progress.step(position - last);
+        last = position;
+      });
+      progress?.done();
       await context.out.say(
         state.found === state.wanted
           ? `The tables are up to date: version ${state.wanted}.`
@@ -58,7 +65,11 @@ export const migrateCommand: CliCommand = {
   },
 };
 
-async function dryRun({ found, wanted }: MigrationState, { out }: Context): Promise<ExitCode> {
+async function dryRun({ found, wanted, isFilled }: MigrationState, { out }: Context): Promise<ExitCode> {
+  if (found === wanted && !isFilled) {
+    await out.say(`The tables have version ${found}, and their lists are not filled yet.`);
+    return exitCodes.bad;
+  }
   await out.say(
     found === wanted
       ? `The tables are up to date: version ${wanted}.`

@@ -2,7 +2,7 @@ import type { EmittedEvent } from '../../call/emitted-event.ts';
 import { isEmittedEvent } from '../../call/emitted-event.ts';
 import { describeUnknownName } from '../../base/nearest.ts';
 import { readStored } from '../../ledger/feed.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { resendUndelivered } from '../../notifications/resend-undelivered.ts';
 import { createTargetSender } from '../../notifications/target-sender.ts';
 import { readAllEntries } from '../../replay/read-all-entries.ts';
@@ -159,7 +159,7 @@ function needPath(path: string | undefined): string {
   return path;
 }
 
-async function log(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+async function log(ledger: OpenLedger, given: Given, context: Context): Promise<ExitCode> {
   const { since = 0, until = Number.MAX_SAFE_INTEGER } = timesOf(given, context.now());
   for await (const stored of readAllEntries(ledger, context.signal)) {
     // Everything that a behavior emits begins with its type, so most entries need no decoding.
@@ -173,7 +173,7 @@ async function log(ledger: Ledger, given: Given, context: Context): Promise<Exit
   return exitCodes.good;
 }
 
-async function resend(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+async function resend(ledger: OpenLedger, given: Given, context: Context): Promise<ExitCode> {
   const { since = 0, until = Number.MAX_SAFE_INTEGER } = timesOf(given, context.now());
   const asked = await resendUndelivered(ledger, {
     target: given.text('target'),

@@ -1,14 +1,19 @@
-import { listConfirmations } from '../../runtime/people/list-confirmations.ts';
-import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
-import type { ConfirmationQuery } from '../../ledger/confirmation-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { byRiskAndAge, confirmationColumns, confirmationRow } from '../confirmation-columns.ts';
-import { confirmationToJson, shortLength } from '../confirmation-columns.ts';
+import { listConfirmations } from '../../runtime/decide-confirmation.ts';
+import type { ConfirmationView } from '../../runtime/views.ts';
+import type { ConfirmationQuery } from '../../ledger/call-query.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import {
+  byRiskAndAge,
+  confirmationColumns,
+  confirmationRow,
+  confirmationToJson,
+  shortLength,
+} from '../confirmation-columns.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { exitCodes } from '../exit-code.ts';
-import { readPages } from '../../ledger/read-pages.ts';
+import { readPages } from '../../ledger/call-query.ts';
 import { readPageLimit } from '../page-limit.ts';
 import { safeJson } from '../terminal-text.ts';
 import { layOutTable } from '../table.ts';
@@ -47,7 +52,7 @@ export const pendingCommand: CliCommand = {
 };
 
 async function readWaiting(
-  ledger: Ledger,
+  ledger: OpenLedger,
   given: Given,
   { signal }: Context,
 ): Promise<readonly ConfirmationView[]> {

@@ -8,7 +8,7 @@ export const rebuildCommand: CliCommand = {
   name: 'rebuild',
   summary: 'Rebuild the read tables from the entries',
   about: [
-    'Lists and filters use read tables, which hold only data from the entries. This command empties and refills them. It can be stopped at any time: missing rows are filled in by the next query.',
+    'Lists, search and counts use read tables, which hold only data from the entries. This command makes their rows anew, in short steps: other processes can go on. If it is stopped, the next process that opens a SQLite ledger does the rest.',
     'It first rebuilds other data derived from the entries: owners of idempotency keys, used and reserved budgets, unresolved effects, and the index of entries. It never changes an entry. It skips and names an entry that it cannot read, and exits with 1.',
   ],
   options: {},
@@ -21,7 +21,7 @@ export const rebuildCommand: CliCommand = {
       given,
       async (ledger) => {
         const startedAt = performance.now();
-        const problems = await ledger.integrity.rebuild();
+        const problems = await ledger.rebuild();
         for (const problem of problems) await out.print(out.paint('red', terminalText(problem)));
         await out.say(
           `Rebuilt the read tables and the other derived data in ${duration(performance.now() - startedAt)}.`,

@@ -1,10 +1,10 @@
 import { isQuittanceError } from '../../base/error.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { CallQuery, CallSummary } from '../../ledger/call-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { toCallSummary } from '../../ledger/listed-call.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
+import { readOpenCalls } from '../../runtime/claim-handoff.ts';
 import { createPeopleRuntime } from '../people-runtime.ts';
 import { pagingOptions } from '../call-query.ts';
 import { callColumns, callRow, callToJson } from '../call-columns.ts';
@@ -18,6 +18,7 @@ import { readJsonArgument } from '../json-argument.ts';
 import { printList } from '../print-list.ts';
 import { terminalId, safeJson, terminalText } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
+import { findCalls, statusOfOwner } from '../../ledger/reads.ts';
 
 const resolutions: Readonly<Record<string, Resolution>> = {
   succeeded: 'succeeded',
@@ -82,12 +83,12 @@ export const reconcileCommand: CliCommand = {
   },
 };
 
-async function list(ledger: Ledger, given: Given, context: Context): Promise<ExitCode> {
+async function list(ledger: OpenLedger, given: Given, context: Context): Promise<ExitCode> {
   const now = context.now();
   const query: CallQuery = { unresolved: true, sessionId: given.text('session') };
   const code = await printList<CallSummary, CallQuery>(
     {
-      ask: (asked) => ledger.queries.findCalls(asked),
+      ask: (asked) => findCalls(ledger, asked),
       query,
       columns: callColumns,
       toRow: (call) => callRow(call, now),
@@ -109,20 +110,20 @@ async function list(ledger: Ledger, given: Given, context: Context): Promise<Exi
  * Calls without an outcome whose owner process ended. Only a runtime that has their tools can settle them. Calls held
  * for approval do not count: they need no process until a person decides.
  */
-async function countAbandoned(ledger: Ledger): Promise<number> {
+async function countAbandoned(ledger: OpenLedger): Promise<number> {
   const alive = new Map<string, boolean>();
   let count = 0;
   for await (const { ownerId, sessionId, callId } of readOpenCalls(ledger)) {
-    if (!alive.has(ownerId)) alive.set(ownerId, (await ledger.owners.statusOf(ownerId)) !== 'gone');
+    if (!alive.has(ownerId)) alive.set(ownerId, (await statusOfOwner(ledger, ownerId)) !== 'gone');
     if (alive.get(ownerId) === true) continue;
-    const stored = await ledger.journal.readCall(sessionId, callId);
+    const stored = await ledger.readCall(sessionId, callId);
     if ((stored && foldStored(stored))?.status !== 'held') count++;
   }
   return count;
 }
 
 async function resolve(
-  ledger: Ledger,
+  ledger: OpenLedger,
   typed: string,
   given: Given,
   context: Context,

@@ -68,7 +68,7 @@ export const runCommand: CliCommand = {
     return withRuntime(given, context, { line, refusals: [], tryThis }, async (runtime, ledger) => {
       const found =
         again === undefined ? undefined : await findCall(ledger, again, given.text('session'), 'run --again');
-      const stored = found && (await ledger.journal.readCall(found.sessionId, found.callId));
+      const stored = found && (await ledger.readCall(found.sessionId, found.callId));
       const request = toRequest(given, stored && foldStored(stored));
       const { sessionId, call, principal, attrs } = request;
       if (!runtime.tools.some(({ name }) => name === call.name))

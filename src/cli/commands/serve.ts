@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from '../../base/error.ts';
-import { systemClock } from '../../base/clock.ts';
+import { systemClock } from '../../base/deadlines.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
 import { createQuietTimes } from '../../base/quiet-hours.ts';
 import type { FileContracts } from '../../contracts/from-yaml.ts';
 import type { HttpServer } from '../../http/create-http-server.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { createRuntime } from '../../store/create-runtime.ts';
 import type { Contracts } from '../../policy/judge/contracts.ts';
-import { showLedgerUrl } from '../../store/ledger-url.ts';
+import { showLedgerUrl, hideUrlPasswords } from '../../store/ledger-url.ts';
 import { openLedger } from '../../store/open-ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
@@ -25,16 +25,17 @@ import { makeFolder } from '../make-folder.ts';
 import { loadContracts } from '../load-contracts.ts';
 import { readServe } from '../serve/read-serve.ts';
 import type { ServerOptions } from '../serve/read-serve.ts';
-import { runRetention } from '../serve/run-retention.ts';
-import type { LogLevel, ServerLog } from '../serve/server-log.ts';
-import { createServerLog } from '../serve/server-log.ts';
-import { stopServer } from '../serve/stop-server.ts';
-import { safeJson } from '../terminal-text.ts';
+import { safeJson, terminalText } from '../terminal-text.ts';
 import { layerOptions } from '../settings/layered-options.ts';
 import { serveSettings } from '../settings/serve-settings.ts';
 import { givenWithProof } from '../settings/setting.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { UsageError } from '../usage-error.ts';
+import type { RetentionRule } from '../../ledger/removal.ts';
+import { applyRetention } from '../../ledger/removal.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { duration } from '../time-text.ts';
+import type { Terminal } from '../terminal.ts';
 
 const line = 'quittance serve --tools tools.json --contracts rules.yaml';
 
@@ -164,7 +165,7 @@ export const serveCommand: CliCommand = {
 type Start = {
   readonly options: ServerOptions;
   readonly context: Context;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly ledgerUrl: string;
   readonly runtime: Runtime;
   readonly port: number;
@@ -256,7 +257,7 @@ function isOpen(given: Given): boolean {
 type Made = {
   readonly given: Given;
   readonly tools: readonly AnyTool[];
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly contracts: FileContracts | undefined;
   readonly quietHours: readonly QuietHours[];
 };
@@ -298,3 +299,137 @@ const untilStopped = (signal: AbortSignal): Promise<void> =>
       { once: true },
     );
   });
+
+/** Applies the retention rules of the settings, now and then, until the server stops. */
+
+const firstDelayMs = 5_000;
+
+/** Returns a function that stops it and waits for the run under way. */
+export function runRetention(
+  ledger: OpenLedger,
+  rules: readonly RetentionRule[],
+  everyMs: number,
+  log: ServerLog,
+  delayMs: number = firstDelayMs,
+): () => Promise<void> {
+  if (rules.length === 0) return () => Promise.resolve();
+  const stop = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  const once = async (): Promise<void> => {
+    try {
+      const { dropped, erased, kept } = await applyRetention(
+        ledger,
+        rules,
+        { by: 'quittance serve', reason: 'retention rules of the configuration' },
+        { signal: stop.signal },
+      );
+      if (dropped.length + erased.length + kept.length > 0)
+        await log.write(
+          'info',
+          'retention.applied',
+          `Retention: ${dropped.length} sessions dropped, ${erased.length} erased, ${kept.length} kept with an open or unresolved call.`,
+          { dropped: dropped.length, erased: erased.length, kept: kept.length },
+        );
+    } catch (error) {
+      await log.write('error', 'retention.failed', `Retention failed: ${String(error)}`);
+    }
+  };
+  const schedule = (inMs: number): void => {
+    const timer = setTimeout(() => {
+      running = once().then(() => (stop.signal.aborted ? undefined : schedule(everyMs)));
+    }, inMs);
+    timer.unref();
+    stop.signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  };
+  schedule(delayMs);
+  return () => {
+    stop.abort();
+    return running;
+  };
+}
+
+/**
+ * Stops the server in order: it says that it is not ready, waits until proxies have noticed, ends requests, then waits for
+ * running calls. Held calls stay held. The wait is bounded: a call that is still running then has its intent on record, and
+ * the next process recovers it.
+ */
+
+type StopTimes = { readonly delayMs: number; readonly timeoutMs: number };
+
+/** False if calls were still running when the time was up. */
+async function stopServer(
+  server: HttpServer,
+  runtime: Runtime,
+  { delayMs, timeoutMs }: StopTimes,
+  log: ServerLog,
+): Promise<boolean> {
+  server.drain();
+  await log.write('info', 'server.stopping', 'Stopping. Held calls stay held.', { delayMs, timeoutMs });
+  if (delayMs > 0) await pause(delayMs);
+  const timer = new AbortController();
+  const isOver = pause(timeoutMs, 'over' as const, { signal: timer.signal }).catch(() => 'over' as const);
+  // Requests that wait for a call end at once; the calls themselves go on.
+  const stopped = server.close().then(() => runtime.close());
+  const first = await Promise.race([stopped.then(() => 'stopped' as const), isOver]);
+  timer.abort();
+  if (first === 'stopped') {
+    await log.write('info', 'server.stopped', 'Stopped.');
+    return true;
+  }
+  await log.write(
+    'warn',
+    'server.stop_timeout',
+    `Calls were still running after ${duration(timeoutMs)}. Their intents are on record: the next process recovers them.`,
+  );
+  return false;
+}
+
+/**
+ * The log of the server, on standard error: sentences for people, or one JSON object per line for programs. Passwords in
+ * URLs and texts that look like secrets are masked in both.
+ */
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export type LogFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export type ServerLog = {
+  readonly format: 'text' | 'json';
+  /** `event` is a stable word for programs, such as `server.ready`. */
+  readonly write: (level: LogLevel, event: string, message: string, facts?: LogFacts) => Promise<void>;
+};
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+export function createServerLog(
+  err: Terminal,
+  {
+    format,
+    level,
+    now,
+  }: { readonly format: 'text' | 'json'; readonly level: LogLevel; readonly now: () => number },
+): ServerLog {
+  const least = levels.indexOf(level);
+  return {
+    format,
+    async write(of, event, message, facts = {}) {
+      if (levels.indexOf(of) < least) return;
+      const lines = message.split('\n').map((each) => safe(each));
+      if (format === 'text') {
+        const [first = '', ...rest] = lines;
+        const tail = of === 'debug' ? ` ${JSON.stringify(safeFacts(facts))}` : '';
+        await err.say(`${first}${tail}`);
+        for (const each of rest) await err.print(each);
+        return;
+      }
+      const time = new Date(now()).toISOString();
+      await err.print(safeJson({ time, level: of, event, message: lines.join(' '), ...safeFacts(facts) }));
+    },
+  };
+}
+
+const safe = (text: string): string => terminalText(hideUrlPasswords(text));
+
+const safeFacts = (facts: LogFacts): LogFacts =>
+  Object.fromEntries(
+    Object.entries(facts).map(([name, value]) => [name, typeof value === 'string' ? safe(value) : value]),
+  );

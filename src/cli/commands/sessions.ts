@@ -4,6 +4,7 @@ import { sessionColumns, sessionRow, sessionToJson } from '../call-columns.ts';
 import type { CliCommand, Options } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';
 import { printList } from '../print-list.ts';
+import { findSessions } from '../../ledger/reads.ts';
 
 const { since, until } = filterOptions;
 const timeOptions: Options = {
@@ -32,7 +33,7 @@ export const sessionsCommand: CliCommand = {
       const now = context.now();
       return printList<SessionSummary, SessionQuery>(
         {
-          ask: (query) => ledger.queries.findSessions(query),
+          ask: (query) => findSessions(ledger, query),
           query: { ...timesOf(given, now), text: given.text('text') },
           columns: sessionColumns,
           toRow: (session) => sessionRow(session, now),

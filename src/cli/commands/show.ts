@@ -1,18 +1,29 @@
 import type { CallSummary } from '../../ledger/call-query.ts';
-import { readRefusals } from '../../ledger/read-refusals.ts';
-import { toCallSummary } from '../../ledger/summarize-call.ts';
+import { readRefusals, withRefusals, lastPosition } from '../../ledger/reads.ts';
+import { toCallSummary } from '../../ledger/listed-call.ts';
 import { foldStored, isCallEvent } from '../../ledger/fold-stored.ts';
 import type { CallPageFacts } from '../call-page.ts';
-import { callFactsToJson } from '../call-json.ts';
 import { callPage } from '../call-page.ts';
 import type { CliCommand } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';
 import { exitCodes } from '../exit-code.ts';
 import { findCall } from '../find-call.ts';
-import { findRefusals } from '../find-refusals.ts';
-import { refusalPage, refusalsToJson } from '../refusal-page.ts';
 import { terminalId, safeJson } from '../terminal-text.ts';
 import { UsageError } from '../usage-error.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { projectAudit } from '../../call/audit-projection.ts';
+import type { ConfirmationDecided, ToolPreviewed, ToolReported, CallNotAccepted } from '../../call/event.ts';
+import type { PreviewView } from '../../runtime/views.ts';
+import { callToJson } from '../call-columns.ts';
+import { callTimeline } from '../call-timeline.ts';
+import { toJsonWithTimes, withoutUndefined } from '../to-json.ts';
+import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { persistenceBoundaries } from '../../call/persistence-boundary.ts';
+import type { PageLayout } from '../page-layout.ts';
+import { labelled, paragraph } from '../page-layout.ts';
+import { localTimeText } from '../time-text.ts';
 
 export const showCommand: CliCommand = {
   name: 'show',
@@ -50,7 +61,7 @@ export const showCommand: CliCommand = {
         return exitCodes.good;
       }
       const { sessionId, callId } = found;
-      const stored = await ledger.journal.readCall(sessionId, callId);
+      const stored = await ledger.readCall(sessionId, callId);
       const call = stored && foldStored(stored);
       if (stored === undefined || call === undefined)
         throw new UsageError(
@@ -70,3 +81,149 @@ export const showCommand: CliCommand = {
       return exitCodes.good;
     }),
 };
+
+/** Everything about one call, for programs: the summary, the fields of the call as HTTP names them, and its audit records. */
+
+function callFactsToJson({ summary, call, events, refusals }: CallPageFacts): JsonObject {
+  const { confirmation, preview, settled, undone, resolution } = call;
+  return withoutUndefined({
+    ...callToJson(summary),
+    displayName: call.displayName,
+    requestedInput: call.requestedInput,
+    effectiveInput: call.effectiveInput,
+    inputForm: call.inputForm,
+    acceptedInput: call.acceptedInput,
+    artifacts: call.artifacts,
+    requestDigest: call.requestDigest,
+    changes: events.flatMap((event) => (event.type === 'tool.decided' ? event.changes : [])),
+    grantId: call.grantId,
+    hidden: call.hidden,
+    preview: preview && toJsonWithTimes(previewFields(preview), 'expiresAt'),
+    confirmation: confirmation && toJsonWithTimes(confirmation, 'askedAt', 'expiresAt', 'decidedAt'),
+    decisions: events.flatMap((event) =>
+      event.type === 'confirmation.decided' ? [toJsonWithTimes(decisionFields(event), 'at')] : [],
+    ),
+    handoff: events.flatMap((event) =>
+      event.type === 'tool.reported' ? [toJsonWithTimes(handoffFields(event), 'expiresAt', 'at')] : [],
+    ),
+    undone: undone && toJsonWithTimes(undone, 'at'),
+    settled: settled && toJsonWithTimes(settled, 'at'),
+    timeline: callTimeline(events),
+    late: call.late.map((late) => toJsonWithTimes(late, 'at')),
+    audit: projectAudit(withRefusals(events, refusals)).map((record) => toJsonWithTimes(record, 'at')),
+    resolution: resolution && toJsonWithTimes(resolution, 'at'),
+  });
+}
+
+const previewFields = ({
+  operationId,
+  revision,
+  ready,
+  preview,
+  snapshot,
+  expiresAt,
+}: ToolPreviewed): PreviewView => ({
+  operationId,
+  revision,
+  ready,
+  preview,
+  snapshot,
+  expiresAt,
+});
+
+type DecisionField =
+  | 'confirmationId'
+  | 'decision'
+  | 'by'
+  | 'reason'
+  | 'inputDigest'
+  | 'revision'
+  | 'editedInput'
+  | 'editedDigest'
+  | 'response'
+  | 'at';
+
+const decisionFields = (event: ConfirmationDecided): Pick<ConfirmationDecided, DecisionField> => ({
+  confirmationId: event.confirmationId,
+  decision: event.decision,
+  by: event.by,
+  reason: event.reason,
+  inputDigest: event.inputDigest,
+  revision: event.revision,
+  editedInput: event.editedInput,
+  editedDigest: event.editedDigest,
+  response: event.response,
+  at: event.at,
+});
+
+const handoffFields = ({
+  what,
+  worker,
+  identity,
+  attempt,
+  at,
+}: ToolReported): { readonly [name: string]: unknown } => ({
+  type: what.type,
+  worker,
+  identity,
+  attempt,
+  expiresAt: what.type === 'claimed' ? what.expiresAt : undefined,
+  at,
+});
+
+/** Requests that were not accepted: the ledger has no such call, only an event with the cause. */
+
+/** Without a session, only this many of the newest entries are searched, because no table lists these events. */
+const mostLookedAt = 100_000;
+const readAtOnce = 500;
+
+async function findRefusals(
+  ledger: OpenLedger,
+  callId: string,
+  sessionId: string | undefined,
+): Promise<readonly CallNotAccepted[]> {
+  if (sessionId !== undefined) return readRefusals(ledger, { sessionId, callId });
+  const until = await lastPosition(ledger);
+  const named = `"refused_call":${JSON.stringify(callId)}`;
+  const found: CallNotAccepted[] = [];
+  let after = Math.max(0, until - mostLookedAt);
+  for (;;) {
+    const entries = await ledger.readEntries({
+      after,
+      limit: readAtOnce,
+      about: { until, texts: [named, named] },
+    });
+    for (const entry of entries)
+      for (const event of readEntry(entry).events)
+        if (isKnownEvent(event) && event.type === 'call.not_accepted' && event.refusedCallId === callId)
+          found.push(event);
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < readAtOnce) return found;
+    after = last.position;
+  }
+}
+
+/** The record of a request that was not accepted. */
+
+const refusalPage = (refusals: readonly CallNotAccepted[], page: PageLayout): string[] =>
+  refusals.flatMap((refusal, index) => [
+    ...(index === 0 ? [] : ['']),
+    page.paint('bold', `${terminalId(refusal.refusedCallId)}  not accepted`),
+    ...labelled('session', terminalId(refusal.sessionId), page),
+    ...labelled('turn', terminalId(refusal.turnId), page),
+    ...labelled('tool', terminalId(refusal.toolName), page),
+    ...labelled('mode', `${refusal.mode}, ${refusal.modeOrigin}`, page),
+    ...labelled('asked', localTimeText(refusal.failedAt), page),
+    ...labelled('recorded', localTimeText(refusal.at), page),
+    ...labelled('boundary', `${refusal.boundary}. ${persistenceBoundaries[refusal.boundary] ?? ''}`, page),
+    ...labelled('error', refusal.error, page),
+    ...paragraph(
+      'The ledger could not store this call, so the runtime did not accept it. Nothing ran. The same id can be used again.',
+      page,
+    ),
+  ]);
+
+const refusalsToJson = (refusals: readonly CallNotAccepted[]): JsonObject => ({
+  status: 'not_accepted',
+  audit: projectAudit(refusals).map((record) => toJsonWithTimes(record, 'at')),
+});

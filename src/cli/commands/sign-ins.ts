@@ -1,8 +1,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import { openSignInContent } from '../../http/sign-in/open-sign-in-content.ts';
-import type { KeptSignIn, SignInContent } from '../../runtime/host/sign-in-content.ts';
+import type { KeptSignIn, SignInContent, StoredContent } from '../../runtime/tokens.ts';
 import { withoutPerson } from '../../http/sign-in/with-sign-in.ts';
-import type { StoredContent } from '../../runtime/host/stored-content.ts';
 import { proofOptions } from '../proof.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { jsonOption, reads } from '../command.ts';

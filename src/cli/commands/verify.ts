@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Anchor } from '../../ledger/anchor.ts';
 import { anchorToText, createAnchor, parseAnchor, signAnchor, verifyAnchor } from '../../ledger/anchor.ts';
-import { verifyProblemKinds } from '../../ledger/verify-problem.ts';
+import { verifyProblemKinds } from '../../ledger/verify.ts';
 import { checkOutputFile } from '../check-output-file.ts';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { reads } from '../command.ts';

@@ -4,10 +4,10 @@ import { dirname, resolve } from 'node:path';
 import { isQuittanceError } from '../../base/error.ts';
 import { ContentFile } from '../../http/content-file.ts';
 import { signInFilePath } from '../../http/sign-in/open-sign-in-content.ts';
-import { signInFormat } from '../../runtime/host/sign-in-content.ts';
+import { signInFormat } from '../../runtime/tokens.ts';
 import { TokenFile, tokenFilePath } from '../../http/token-file.ts';
-import { isKeyRing, parseKeyRing } from '../../ledger/key-ring.ts';
-import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import { isKeyRing, parseKeyRing } from '../../ledger/seal.ts';
+import { checkPrivateFile } from '../../runtime/own-files.ts';
 import { findGivenSealKey } from '../../store/seal-key.ts';
 import { isKeyOf } from '../../store/sqlite/key-check.ts';
 import { findMissingPart, openLedgerFile } from '../../store/sqlite/open-file.ts';
@@ -72,7 +72,6 @@ function* checkRights(path: string): Generator<Finding> {
     { name: '.key', what: 'seal key', secret: true },
     { name: '.tokens', what: 'token file', secret: true },
     { name: '.sign-ins', what: 'file of sign-ins', secret: true },
-    { name: '.read', what: 'file of the read tables', secret: true },
     { name: '.spill', what: 'spill folder', secret: false },
   ];
   let found = 0;

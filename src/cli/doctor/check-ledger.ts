@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { openSealedInputs } from '../../replay/open-sealed-inputs.ts';
-import { readOpenCalls } from '../../runtime/handoff/open-calls.ts';
+import { readOpenCalls } from '../../runtime/claim-handoff.ts';
 import { parseAnchor } from '../../ledger/anchor.ts';
 import { age } from '../time-text.ts';
 import type { Finding } from './finding.ts';
 import { countOf, fine, problem, warning } from './finding.ts';
+import { findCalls, statusOfOwner, findConfirmations } from '../../ledger/reads.ts';
 
 const minute = 60_000;
 const day = 1_440 * minute;
@@ -13,15 +14,15 @@ const oldAnchorMs = 7 * day;
 const oldHoldMs = day;
 
 /** What the ledger says: its clock, key, owners, and calls that wait for people. */
-export async function* checkLedger(ledger: Ledger, now: number): AsyncGenerator<Finding> {
+export async function* checkLedger(ledger: OpenLedger, now: number): AsyncGenerator<Finding> {
   yield* checkClock(ledger, now);
   yield* checkSeals(ledger);
   yield* checkOwners(ledger);
   yield* checkBacklog(ledger, now);
 }
 
-async function* checkClock(ledger: Ledger, now: number): AsyncGenerator<Finding> {
-  const { rows } = await ledger.queries.findCalls({ limit: 1 });
+async function* checkClock(ledger: OpenLedger, now: number): AsyncGenerator<Finding> {
+  const { rows } = await findCalls(ledger, { limit: 1 });
   const last = rows[0]?.requestedAt;
   const skew = now - ledger.now();
   if (Math.abs(skew) > minute)
@@ -46,7 +47,7 @@ async function* checkClock(ledger: Ledger, now: number): AsyncGenerator<Finding>
 }
 
 /** Does the key open the sealed inputs? A missing key was reported with the files. */
-async function* checkSeals(ledger: Ledger): AsyncGenerator<Finding> {
+async function* checkSeals(ledger: OpenLedger): AsyncGenerator<Finding> {
   const found = await openSealedInputs(ledger);
   if (found === undefined) return;
   const { opened, broken } = found;
@@ -59,12 +60,12 @@ async function* checkSeals(ledger: Ledger): AsyncGenerator<Finding> {
   else yield fine('sealed inputs', `${opened} opened`);
 }
 
-async function* checkOwners(ledger: Ledger): AsyncGenerator<Finding> {
+async function* checkOwners(ledger: OpenLedger): AsyncGenerator<Finding> {
   const owners = new Map<string, number>();
   for await (const { ownerId } of readOpenCalls(ledger)) owners.set(ownerId, (owners.get(ownerId) ?? 0) + 1);
   let [alive, gone, unknown] = [0, 0, 0];
   for (const [ownerId, calls] of owners)
-    switch (await ledger.owners.statusOf(ownerId)) {
+    switch (await statusOfOwner(ledger, ownerId)) {
       case 'alive':
         alive += calls;
         break;
@@ -90,8 +91,8 @@ async function* checkOwners(ledger: Ledger): AsyncGenerator<Finding> {
   if (gone + unknown === 0) yield fine('owners', `${alive} open calls, all of living processes`);
 }
 
-async function* checkBacklog(ledger: Ledger, now: number): AsyncGenerator<Finding> {
-  const held = await ledger.queries.findConfirmations({ status: 'pending', limit: 1_000 });
+async function* checkBacklog(ledger: OpenLedger, now: number): AsyncGenerator<Finding> {
+  const held = await findConfirmations(ledger, { status: 'pending', limit: 1_000 });
   const oldest = held.rows.at(-1)?.askedAt;
   const count = `${held.rows.length}${held.next === undefined ? '' : ' or more'}`;
   if (oldest !== undefined && now - oldest > oldHoldMs)
@@ -101,7 +102,7 @@ async function* checkBacklog(ledger: Ledger, now: number): AsyncGenerator<Findin
       'Decide them: quittance pending. Set an expiry in the rules, so that questions end.',
     );
   else yield fine('held', `${count} calls await approval`);
-  const unresolved = await ledger.queries.findCalls({ unresolved: true, limit: 1_000 });
+  const unresolved = await findCalls(ledger, { unresolved: true, limit: 1_000 });
   if (unresolved.rows.length > 0)
     yield warning(
       'unresolved',

@@ -2,9 +2,8 @@ import { isQuittanceError, ownRemedy } from '../../base/error.ts';
 import { showLedgerUrl } from '../../store/ledger-url.ts';
 import { readLedgerRow, readMigrationState } from '../../store/postgres/migrate.ts';
 import { PgPool } from '../../store/postgres/pg-pool.ts';
-import { passKeyCheck } from '../../ledger/key-ring.ts';
-import { readSettings } from '../../store/postgres/settings.ts';
-import { splitHosts } from '../../store/postgres/split-hosts.ts';
+import { passKeyCheck } from '../../ledger/seal.ts';
+import { readSettings, splitHosts } from '../../store/postgres/settings.ts';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -241,7 +240,7 @@ async function checkPooler(url: string): Promise<Finding> {
 
 async function* checkSchema(pool: PgPool, sealKey: Uint8Array | undefined): AsyncGenerator<Finding> {
   const { schema } = pool.settings;
-  const { found, wanted } = await readMigrationState(pool);
+  const { found, wanted, isFilled } = await readMigrationState(pool);
   if (found === 0) {
     yield problem('schema', `The schema ${schema} has no ledger.`, 'Create its tables: quittance migrate');
     return;
@@ -251,6 +250,12 @@ async function* checkSchema(pool: PgPool, sealKey: Uint8Array | undefined): Asyn
       'schema',
       `The tables have version ${found}, and this program needs ${wanted}.`,
       'Upgrade them: quittance migrate',
+    );
+  else if (!isFilled)
+    yield problem(
+      'schema',
+      'The lists are not filled from the entries yet, so the ledger cannot be opened.',
+      'Fill them: quittance migrate',
     );
   else yield fine('schema', `${schema}, version ${found}`);
   const [rights] = await pool.query<{ append: boolean; remove: boolean }>(

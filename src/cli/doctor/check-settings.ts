@@ -11,9 +11,16 @@ import { unknownVariables } from '../settings/unknown-variables.ts';
 import type { Environment } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Finding } from './finding.ts';
-import { checkPort } from './check-port.ts';
-import { checkServe, checkSignIn } from './check-serve.ts';
-import { fine, problem, warning } from './finding.ts';
+import { fine, problem, warning, note } from './finding.ts';
+import { checkSandbox } from '../../sandbox/check-sandbox.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { isJsonObject } from '../../base/json.ts';
+import { readPort } from '../read-port.ts';
+import { ProviderError } from '../../http/sign-in/provider.ts';
+import { checkSignInOptions } from '../../http/sign-in/sign-in-options.ts';
+import { serveReaders } from '../serve/read-serve.ts';
+import { readSignIn } from '../settings/sign-in-settings.ts';
 
 /** The settings with the values of the file and the environment; undefined if they cannot be read. */
 export type CheckedSettings = { readonly findings: readonly Finding[]; readonly given: Given | undefined };
@@ -140,4 +147,144 @@ function* checkAddress(given: Given): Generator<Finding> {
       'A public address is set, but no proxy is trusted. All callers without a token then share one rate limit.',
       'Name the address of the proxy: trust_proxy: [127.0.0.1]',
     );
+}
+
+/** Does the sandboxed executor work here? A set-up without tools of `quittance/sandbox` does not need it. */
+export async function* checkExecutor(check: typeof checkSandbox = checkSandbox): AsyncGenerator<Finding> {
+  const found = await check();
+  if (found.works)
+    yield fine(
+      'sandbox',
+      `The sandboxed executor works: bubblewrap ${found.version}, started in ${Math.round(found.startMs)} ms`,
+    );
+  else
+    yield note(
+      'sandbox',
+      `The sandboxed executor does not work here. ${found.problem}`,
+      `${found.remedy} Needed only for tools of quittance/sandbox.`,
+    );
+}
+
+const answerWithinMs = 3_000;
+
+export async function* checkPort(given: Given): AsyncGenerator<Finding> {
+  // Without a port in the settings, this may be no server at all.
+  if (!given.has('port')) return;
+  const port = portOf(given);
+  if (port === undefined || port === 0) return;
+  const host = given.text('host') ?? '127.0.0.1';
+  const code = await tryToListen(host, port);
+  const place = `${host}, port ${port}`;
+  if (code === undefined) yield fine('port', `${place} is free`);
+  else if (code !== 'EADDRINUSE')
+    yield problem(
+      'port',
+      `The server cannot listen on ${place}: ${code}.`,
+      code === 'EACCES'
+        ? 'Choose a port above 1023, and let a proxy listen on the other: port: 4747'
+        : 'Name an address of this machine: host: 127.0.0.1',
+    );
+  else if (await isOurServer(host, port)) yield fine('port', `a server listens on ${place}`);
+  else
+    yield problem(
+      'port',
+      `Another program listens on ${place}.`,
+      `Stop it, or choose another port. To find it: lsof -i :${port}`,
+    );
+}
+
+/** A wrong port was reported with the other settings. */
+function portOf(given: Given): number | undefined {
+  try {
+    return readPort(given.text('port'));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return undefined;
+  }
+}
+
+/** The code of the error; undefined if the port is free. */
+async function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen({ host, port, exclusive: true });
+    await once(server, 'listening');
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown error';
+  } finally {
+    server.close();
+  }
+}
+
+async function isOurServer(host: string, port: number): Promise<boolean> {
+  const name =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  try {
+    const answer = await fetch(`http://${name}:${port}/healthz`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    const body: unknown = await answer.json();
+    return isJsonObject(body) && body['status'] === 'ok' && typeof body['version'] === 'string';
+  } catch {
+    return false;
+  }
+}
+
+/** The names of the parts as people know them. */
+const parts: { readonly [Name in keyof typeof serveReaders]: string } = {
+  port: 'port',
+  times: 'stop',
+  rules: 'retention',
+  everyMs: 'retention',
+  notifications: 'notifications',
+  tools: 'tools',
+  server: 'server',
+};
+
+export function* checkServe(given: Given, from: Pick<Context, 'env' | 'userName'>): Generator<Finding> {
+  for (const name of Object.keys(serveReaders) as (keyof typeof serveReaders)[])
+    try {
+      serveReaders[name](given, from);
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      yield problem(
+        parts[name],
+        error.message,
+        `Correct the setting, for example: ${error.tryThis[0] ?? ''}`,
+      );
+    }
+}
+
+/** Asks the identity provider for its description. Wrong options were reported before. */
+export async function checkSignIn(given: Given, env: Environment): Promise<readonly Finding[]> {
+  let settings: ReturnType<typeof checkSignInOptions>;
+  try {
+    const options = readSignIn(given, env);
+    if (options === undefined) return [];
+    settings = checkSignInOptions(options);
+  } catch {
+    return [];
+  }
+  const issuer = settings.issuer.href.replace(/\/$/, '');
+  // Only servers with sign-in need it.
+  const { OpenIdProvider } = await import('../../http/sign-in/openid-provider.ts');
+  try {
+    await new OpenIdProvider(settings).start(
+      `${given.text('public-url') ?? 'http://127.0.0.1'}/login/callback`,
+    );
+    return [fine('sign-in', issuer)];
+  } catch (error) {
+    if (isQuittanceError(error, 'config.invalid'))
+      return [problem('sign-in', error.message, 'npm install openid-client')];
+    if (!(error instanceof ProviderError)) throw error;
+    return [
+      problem(
+        'sign-in',
+        `${issuer}: ${error.message} No person can sign in.`,
+        `Check the address, the network and the certificate: curl ${issuer}/.well-known/openid-configuration`,
+      ),
+    ];
+  }
 }

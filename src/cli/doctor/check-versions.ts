@@ -6,7 +6,7 @@ import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
 const require = createRequire(import.meta.url);
-const leastNode = 22;
+const leastNode = '24.16';
 /** Long-term releases have even numbers. */
 const isLongTerm = (major: number): boolean => major % 2 === 0;
 
@@ -15,8 +15,9 @@ export function* checkVersions(
   kind: 'sqlite' | 'postgres',
   nodeVersion: string = process.versions.node,
 ): Generator<Finding> {
-  const major = Number(nodeVersion.split('.')[0]);
-  if (major < leastNode)
+  const [major, minor] = readVersion(nodeVersion);
+  const [leastMajor, leastMinor] = readVersion(leastNode);
+  if (major < leastMajor || (major === leastMajor && minor < leastMinor))
     yield problem(
       'node',
       `Node ${nodeVersion} is too old.`,
@@ -33,6 +34,11 @@ export function* checkVersions(
   else yield checkDriver();
 }
 
+function readVersion(version: string): readonly [major: number, minor: number] {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return [major, minor];
+}
+
 function checkSqlite(): Finding {
   try {
     const database = openDatabase(':memory:');
@@ -44,7 +50,7 @@ function checkSqlite(): Finding {
     return problem(
       'sqlite',
       isQuittanceError(error) ? message : `SQLite cannot be used: ${message}.`,
-      'Install the driver on this system, with this version of Node: npm install better-sqlite3',
+      `Install Node ${leastNode} or newer, built with SQLite: nvm install 24`,
     );
   }
 }

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
-import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import { checkPrivateFile } from '../../runtime/own-files.ts';
 import type { Environment } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -1,7 +1,7 @@
 /** Lists and decides held calls at a server. The decision carries the identity that the server verified. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
-import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../runtime/views.ts';
 import type { Context, Given } from '../command.ts';
 import { confirmationToJson } from '../confirmation-columns.ts';
 import type { Deciding } from '../deciding.ts';

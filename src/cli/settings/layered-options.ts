@@ -3,7 +3,7 @@
  * configuration file, and the file over the default. A list is taken from one place: lists are never merged.
  */
 import { parseJson } from '../../base/json.ts';
-import { compileJsonSchema } from '../../tool/json-schema.ts';
+import { compileJsonSchema } from '../../tool/schema.ts';
 import type { Given } from '../command.ts';
 import type { Environment } from '../terminal.ts';
 import { readTextList } from '../text-list.ts';

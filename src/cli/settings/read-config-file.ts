@@ -8,7 +8,7 @@ import { DocumentReader } from '../../policy/read/document-reader.ts';
 import type { DocumentReading } from '../../policy/read/document-reading.ts';
 import { readYamlDocument } from '../../policy/read/yaml-document.ts';
 import type { ContractsProblem } from '../../policy/language/contracts-problem.ts';
-import { compileJsonSchema } from '../../tool/json-schema.ts';
+import { compileJsonSchema } from '../../tool/schema.ts';
 import { sourcePosition } from '../load-or-explain.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Setting, Settings } from './setting.ts';

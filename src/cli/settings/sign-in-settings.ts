@@ -1,5 +1,5 @@
 /** The settings of sign-in with an identity provider: the section `sign_in` of the configuration file. */
-import { mayDo } from '../../runtime/host/rights.ts';
+import { mayDo } from '../../call/role.ts';
 import { readFileSync } from 'node:fs';
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import type { RoleRule, SignInOptions } from '../../http/sign-in/sign-in-options.ts';

@@ -6,7 +6,7 @@ import type { Provenance } from '../../call/event.ts';
 import type { ContentPart } from '../../call/model-content.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import type { CallSummary } from '../../ledger/call-query.ts';
-import type { TraceNode } from '../../ledger/trace-node.ts';
+import type { TraceNode } from '../../ledger/trace.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { Principal } from '../../tool/tool-context.ts';
@@ -129,7 +129,7 @@ export type NewCall = {
   readonly requestId?: RequestId;
   /**
    * The `requestId`s of earlier requests for this call whose answers were lost. The client has not run the call.
-   * @maxItems 100
+   * @maxItems limits.reclaimed
    */
   readonly reclaim?: readonly RequestId[];
 };

@@ -3,13 +3,11 @@ import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ConfirmationStatus } from '../../call/call.ts';
 import type { Resolution } from '../../call/event.ts';
 import type { Page } from '../../ledger/call-query.ts';
-import type { ConfirmationView } from '../../runtime/host/confirmation-view.ts';
-import type { GrantView } from '../../runtime/host/grant-view.ts';
-import type { DelegationView } from '../../runtime/people/delegations.ts';
-import type { LinkDecision } from '../../runtime/people/signed-token.ts';
-import type { UnresolvedCall } from '../../runtime/host/unresolved-call.ts';
+import type { ConfirmationView, GrantView, UnresolvedCall } from '../../runtime/views.ts';
+import type { DelegationView } from '../../runtime/delegations.ts';
+import type { LinkDecision } from '../../runtime/decision-token.ts';
 import type { PageQuery } from './page.ts';
-import type { Integer, PersonName, PositiveInteger, ReasonText } from './scalar.ts';
+import type { Integer, PersonName, PositiveInteger, ReasonText, ShortReason } from './scalar.ts';
 
 /** The query of `GET /v1/confirmations`. */
 export type ConfirmationListQuery = PageQuery & {
@@ -36,7 +34,7 @@ export type NewDecision =
   /** Answers the model and does not run the tool. */
   | (DecisionTerms & {
       readonly decision: 'respond';
-      /** @minLength 1 @maxLength 100000 */
+      /** @minLength 1 @maxLength limits.responseChars */
       readonly response: string;
     });
 /**
@@ -93,7 +91,7 @@ export type DecisionLink = {
 
 /** `POST /v1/decisions/read`: what a decision token is about. Needs no other token. */
 export type TokenToRead = {
-  /** @minLength 1 @maxLength 8192 */
+  /** @minLength 1 @maxLength limits.link.tokenChars */
   readonly token: string;
 };
 export type LinkedQuestion = ConfirmationView & {
@@ -114,7 +112,7 @@ export type LinkedQuestion = ConfirmationView & {
 };
 /** `POST /v1/decisions`: decides with a decision token. Needs no other token. */
 export type NewTokenDecision = {
-  /** @minLength 1 @maxLength 8192 */
+  /** @minLength 1 @maxLength limits.link.tokenChars */
   readonly token: string;
   readonly decision: LinkDecision;
   /** Who decides, if the token names no one. Stored next to the name of the person who made the link. */
@@ -133,6 +131,7 @@ export type NewGrant = {
   /**
    * Exact name or glob.
    * @minLength 1
+   * @maxLength limits.grant.toolNameChars
    */
   readonly toolName: string;
   readonly where?: JsonObject;
@@ -140,13 +139,11 @@ export type NewGrant = {
   readonly until?: Integer;
   readonly forMs?: PositiveInteger;
   readonly uses?: PositiveInteger;
-  /** @maxLength 1000 */
-  readonly reason?: string;
+  readonly reason?: ShortReason;
 };
 /** `POST /v1/sessions/{sessionId}/grants/{grantId}/revoke`. */
 export type GrantRevocationRequest = {
-  /** @maxLength 1000 */
-  readonly reason?: string;
+  readonly reason?: ShortReason;
 };
 
 /** `GET /v1/delegations`: people who approve for others, oldest first. */
@@ -160,13 +157,11 @@ export type NewDelegation = {
    * @minimum 0
    */
   readonly until: Integer;
-  /** @maxLength 1000 */
-  readonly reason?: string;
+  readonly reason?: ShortReason;
 };
 /** `POST /v1/delegations/{delegationId}/revoke`. You may revoke your own, and those to you; an admin any. */
 export type DelegationRevocationRequest = {
-  /** @maxLength 1000 */
-  readonly reason?: string;
+  readonly reason?: ShortReason;
 };
 
 /** The query of `GET /v1/unresolved`. */

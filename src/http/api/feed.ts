@@ -14,7 +14,7 @@ export type FeedQuery = {
   readonly callId?: string;
   /** An event type, or a prefix that ends in a dot. */
   readonly type?: string;
-  /** @minimum 1 @maximum 1000 */
+  /** @minimum 1 @maximum limits.pageRows */
   readonly limit?: Integer;
 };
 
@@ -64,7 +64,7 @@ export type AuditQuery = {
   readonly sessionId?: string;
   readonly callId?: string;
   readonly kind?: ToolAuditRecord['outcome']['kind'];
-  /** @minimum 1 @maximum 1000 */
+  /** @minimum 1 @maximum limits.pageRows */
   readonly limit?: Integer;
 };
 /** `GET /v1/audit`: records in commit order. */

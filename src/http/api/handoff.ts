@@ -1,15 +1,13 @@
 /** Calls that other processes run. */
-import type { HandoffClaim } from '../../runtime/handoff/claim-handoff.ts';
-import type { HandoffNotes, HandoffReport } from '../../runtime/handoff/handoff-report.ts';
-import type { HandoffView } from '../../runtime/handoff/list-handoffs.ts';
-import type { ReportedCall } from '../../runtime/handoff/answer-settled.ts';
+import type { HandoffClaim, HandoffView } from '../../runtime/claim-handoff.ts';
+import type { HandoffNotes, HandoffReport, ReportedCall } from '../../runtime/report-handoff.ts';
 import type { LargeCallRef } from './confirmation.ts';
 import type { Integer, PositiveInteger, RequestId, WorkerName } from './scalar.ts';
 
 /** The query of `GET /v1/handoffs`. */
 export type HandoffListQuery = {
   readonly toolName?: string;
-  /** @minimum 1 @maximum 1000 */
+  /** @minimum 1 @maximum limits.pageRows */
   readonly limit?: Integer;
 };
 /** `GET /v1/handoffs`: oldest first. `large` lists open calls that are too large to read. */
@@ -28,7 +26,7 @@ export type NewClaim = (
   readonly requestId?: RequestId;
   /**
    * The `requestId`s of earlier claims whose answers were lost. The worker has not run the call.
-   * @maxItems 100
+   * @maxItems limits.reclaimed
    */
   readonly reclaim?: readonly RequestId[];
 };

@@ -2,7 +2,7 @@
 import type { Integer } from './scalar.ts';
 
 export type PageQuery = {
-  /** @minimum 1 @maximum 1000 */
+  /** @minimum 1 @maximum limits.pageRows */
   readonly limit?: Integer;
   /** The `next` of the previous page. */
   readonly cursor?: string;

@@ -1,2 +1,2 @@
 /** Roles, and what they allow. */
-export type { Role } from '../../runtime/host/rights.ts';
+export type { Role } from '../../call/role.ts';

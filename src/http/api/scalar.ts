@@ -26,7 +26,7 @@ export type ResourceId = string;
 /**
  * A name that the ledger stores. Invisible characters could make two names look the same.
  * @minLength 1
- * @maxLength 200
+ * @maxLength limits.nameChars
  * @pattern ^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+$
  */
 export type PersonName = string;
@@ -34,7 +34,7 @@ export type PersonName = string;
 /**
  * A name that the ledger stores. Invisible characters could make two names look the same.
  * @minLength 1
- * @maxLength 100
+ * @maxLength limits.workerChars
  * @pattern ^[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+$
  */
 export type WorkerName = string;
@@ -42,12 +42,15 @@ export type WorkerName = string;
 /**
  * Chosen by the client, unique per request.
  * @minLength 1
- * @maxLength 100
+ * @maxLength limits.requestIdChars
  */
 export type RequestId = string;
 
-/** @maxLength 10000 */
+/** @maxLength limits.shortReasonChars */
+export type ShortReason = string;
+
+/** @maxLength limits.reasonChars */
 export type ReasonText = string;
 
-/** @maxLength 500 */
+/** @maxLength limits.searchChars */
 export type SearchText = string;

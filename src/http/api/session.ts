@@ -66,7 +66,7 @@ export type NewFork = {
   /** The id of the new session. Without it, the server makes one. */
   readonly as?: ResourceId;
   /** Continue after a call that ends differently? Without it, the fork stops there. */
-  readonly goOn?: boolean;
+  readonly continue?: boolean;
 };
 /** The answer to a new fork. Its calls are made one after the other, and a held call is awaited. */
 export type StartedFork = {
@@ -143,7 +143,7 @@ export type ComparedValue = {
 
 /** The body of `POST /v1/sessions/{sessionId}/erase` and `/drop`: the reason of the removal, which is recorded. */
 export type NewRemoval = {
-  /** @minLength 1 @maxLength 1000 */
+  /** @minLength 1 @maxLength limits.shortReasonChars */
   readonly reason: string;
 };
 /** The answer to a removal, with the number of entries that were emptied or dropped. */

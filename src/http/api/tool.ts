@@ -1,6 +1,7 @@
 /** Tools: those of the server, and others that the ledger has calls of. */
 import type { JsonObject } from '../../base/json.ts';
 import type { ToolMode, ToolModeOrigin } from '../../tool/mode.ts';
+import type { ToolRisk } from '../../tool/name-words.ts';
 import type { OutcomeCounts, Percentiles } from './stats.ts';
 import type { Integer, Timestamp } from './scalar.ts';
 
@@ -13,6 +14,8 @@ export type ToolRow = {
   readonly description: string | undefined;
   readonly mode: ToolMode;
   readonly modeOrigin: ToolModeOrigin;
+  /** What a mistake with the tool could cost, if known. */
+  readonly risk?: ToolRisk | undefined;
   /** Does another process run it? */
   readonly handoff: boolean;
   readonly calls: Integer;

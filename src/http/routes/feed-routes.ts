@@ -1,6 +1,7 @@
 import { HttpRefusal } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
+import { lastPosition } from '../../ledger/reads.ts';
 
 export const feedRoutes: readonly Route[] = [
   defineRoute({
@@ -16,9 +17,9 @@ export const feedRoutes: readonly Route[] = [
       const { after: given, limit = 100, ...filter } = query;
       const resumed = headers.get('last-event-id');
       const wanted = resumed !== null && /^[0-9]{1,15}$/.test(resumed) ? resumed : (given ?? '0');
-      const lastPosition = await service.ledger.entries.lastPosition();
-      const after = wanted === 'now' ? lastPosition : Number(wanted);
-      if (after > lastPosition) throw notYet(lastPosition, 'after=0 or after=now');
+      const end = await lastPosition(service.ledger);
+      const after = wanted === 'now' ? end : Number(wanted);
+      if (after > end) throw notYet(end, 'after=0 or after=now');
       if (headers.get('accept')?.startsWith('application/json') === true)
         return service.reader.answer('events', { after, limit, filter }, { actor, headers, signal });
       if (service.followers.isFull)
@@ -46,8 +47,8 @@ export const feedRoutes: readonly Route[] = [
     query: 'AuditQuery',
     answer: 'AuditPage',
     async handle({ service, query, ...asked }) {
-      const lastPosition = await service.ledger.entries.lastPosition();
-      if (query.after !== undefined && query.after > lastPosition) throw notYet(lastPosition, 'after=0');
+      const end = await lastPosition(service.ledger);
+      if (query.after !== undefined && query.after > end) throw notYet(end, 'after=0');
       return service.reader.answer('audit', query, asked);
     },
   }),

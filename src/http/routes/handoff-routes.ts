@@ -1,7 +1,7 @@
 import { createSeal } from '../../ledger/seal.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
-import type { HandoffClaim, HandoffTerms } from '../../runtime/handoff/claim-handoff.ts';
-import { readHandoffToken } from '../../runtime/handoff/handoff-token.ts';
+import type { HandoffClaim, HandoffTerms } from '../../runtime/claim-handoff.ts';
+import { readHandoffToken } from '../../runtime/claim-handoff.ts';
 import { identityOf } from '../actor.ts';
 import { largestChangedBytes, refuseLargeCall } from '../large-calls.ts';
 import { workerName } from '../worker-name.ts';
@@ -9,6 +9,7 @@ import { firstOrLater } from '../first-or-later.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import type { Service } from '../service.ts';
+import { lastPosition, whenAppended } from '../../ledger/reads.ts';
 
 export const handoffRoutes: readonly Route[] = [
   defineRoute({
@@ -72,11 +73,11 @@ async function claimOf(
 ): Promise<HandoffClaim | null> {
   const endsAt = performance.now() + waitMs;
   for (;;) {
-    const position = await ledger.entries.lastPosition();
+    const position = await lastPosition(ledger);
     const claim = await runtime.handoffs.claim({ toolName }, offer);
     const leftMs = endsAt - performance.now();
     if (claim !== undefined) return claim;
     if (leftMs <= 0 || signal.aborted) return null;
-    await firstOrLater((waiting) => [ledger.entries.whenAppended(position, waiting)], leftMs, signal);
+    await firstOrLater((waiting) => [whenAppended(ledger, position, waiting)], leftMs, signal);
   }
 }

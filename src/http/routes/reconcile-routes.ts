@@ -2,7 +2,7 @@ import { isQuittanceError } from '../../base/error.ts';
 import { canonicalJson } from '../../base/canonical.ts';
 import type { Resolution } from '../../call/event.ts';
 import { foldStored } from '../../ledger/fold-stored.ts';
-import { undoCallId } from '../../runtime/host/undo-tool.ts';
+import { undoCallId } from '../../runtime/undo-tool.ts';
 import type { Actor } from '../actor.ts';
 import { identityOf, isSameActor } from '../actor.ts';
 import type { NewResolution } from '../api/confirmation.ts';
@@ -99,7 +99,7 @@ async function isRecorded(
   found: Found,
   actor: Actor,
 ): Promise<boolean> {
-  const stored = await ledger.journal.readCall(sessionId, callId);
+  const stored = await ledger.readCall(sessionId, callId);
   const recorded = stored && foldStored(stored)?.resolution;
   return (
     recorded?.resolution === found.resolution &&

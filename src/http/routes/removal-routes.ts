@@ -1,4 +1,4 @@
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { RemovalReason } from '../../ledger/removal.ts';
 import { eraseContents, removeSession } from '../../ledger/removal.ts';
 import type { Actor } from '../actor.ts';
@@ -6,6 +6,7 @@ import { identityOf } from '../actor.ts';
 import { HttpRefusal } from '../problem.ts';
 import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
+import { readHeads } from '../../ledger/reads.ts';
 
 const path = '/v1/sessions/{sessionId}';
 
@@ -36,8 +37,7 @@ export const removalRoutes: readonly Route[] = [
     body: 'NewRemoval',
     answer: 'Removed',
     async handle({ service, params: { sessionId, callId }, body: { reason }, actor }) {
-      if ((await service.ledger.journal.readCall(sessionId, callId)) === undefined)
-        throw none('call', callId);
+      if ((await service.ledger.readCall(sessionId, callId)) === undefined) throw none('call', callId);
       const entries = await eraseContents(service.ledger, { sessionId, callId }, by(actor, reason));
       return { sessionId, entries };
     },
@@ -51,7 +51,7 @@ export const removalRoutes: readonly Route[] = [
     body: 'NewRemoval',
     answer: 'Removed',
     async handle({ service, params: { sessionId }, body: { reason }, actor }) {
-      const [head] = await service.ledger.integrity.readHeads(sessionId);
+      const [head] = await readHeads(service.ledger, sessionId);
       if (head === undefined || !(await removeSession(service.ledger, sessionId, by(actor, reason))))
         throw none('session', sessionId);
       return { sessionId, entries: head.sequence };
@@ -66,8 +66,8 @@ const by = (actor: Actor, reason: string): RemovalReason => ({
 });
 
 /** Nothing was left to erase: an erased session is answered with 0, an unknown one is refused. */
-async function requireSession(ledger: Ledger, sessionId: string): Promise<number> {
-  const heads = await ledger.integrity.readHeads(sessionId);
+async function requireSession(ledger: OpenLedger, sessionId: string): Promise<number> {
+  const heads = await readHeads(ledger, sessionId);
   if (heads.length === 0) throw none('session', sessionId);
   return 0;
 }

@@ -5,6 +5,7 @@ import type { Route } from '../route.ts';
 import { defineRoute } from '../route.ts';
 import { serveArtifact, shownTypes } from '../serve-artifact.ts';
 import type { Service } from '../service.ts';
+import { readHeads, findSessions } from '../../ledger/reads.ts';
 
 const artifact = { mediaType: 'application/octet-stream', otherTypes: shownTypes } as const;
 const sessionPath = '/v1/sessions/{sessionId}';
@@ -32,7 +33,7 @@ export const sessionRoutes: readonly Route[] = [
     answer: 'SessionDetail',
     async handle({ service, params: { sessionId } }) {
       const session = await findSession(service, sessionId);
-      const [last] = await service.ledger.integrity.readHeads(sessionId);
+      const [last] = await readHeads(service.ledger, sessionId);
       return {
         session,
         head: last && { sequence: last.sequence, hash: last.hash },
@@ -97,7 +98,7 @@ export const sessionRoutes: readonly Route[] = [
 
 /** The summary of the session with exactly this id. */
 async function findSession({ ledger }: Service, sessionId: string): Promise<SessionSummary> {
-  const { rows } = await ledger.queries.findSessions({ sessionId, limit: 1 });
+  const { rows } = await findSessions(ledger, { sessionId, limit: 1 });
   const found = rows.find((session) => session.sessionId === sessionId);
   if (found !== undefined) return found;
   throw new HttpRefusal(

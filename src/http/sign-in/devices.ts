@@ -9,10 +9,9 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { cutText } from '../../base/cut-text.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
 import type { Seal } from '../../ledger/seal.ts';
-import type { StoredContent } from '../../runtime/host/stored-content.ts';
-import { hashSecret, isSecretOf } from '../../runtime/host/token-content.ts';
+import type { StoredContent, DeviceRequest, SignInContent } from '../../runtime/tokens.ts';
+import { hashSecret, isSecretOf } from '../../runtime/tokens.ts';
 import type { Verified } from './provider.ts';
-import type { DeviceRequest, SignInContent } from '../../runtime/host/sign-in-content.ts';
 import type { OpenedSignIn, SignIns } from './sign-ins.ts';
 
 export type DevicesOptions = {

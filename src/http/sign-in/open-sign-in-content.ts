@@ -1,15 +1,14 @@
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { ContentDocument } from '../content-document.ts';
 import { ContentFile } from '../content-file.ts';
-import type { StoredContent } from '../../runtime/host/stored-content.ts';
-import type { SignInContent } from '../../runtime/host/sign-in-content.ts';
-import { signInFormat } from '../../runtime/host/sign-in-content.ts';
+import type { StoredContent, SignInContent } from '../../runtime/tokens.ts';
+import { signInFormat } from '../../runtime/tokens.ts';
 
 export const signInFilePath = (ledgerPath: string): string => `${ledgerPath}.sign-ins`;
 
 /** Sign-ins are next to the file of the ledger, in its database, or in this process. */
 export const openSignInContent = (
-  { documents }: Pick<Ledger, 'documents'>,
+  { documents }: Pick<OpenLedger, 'documents'>,
   path: string | undefined,
 ): StoredContent<SignInContent> =>
   path === undefined && documents !== undefined

@@ -8,12 +8,12 @@
  */
 import type * as OpenIdClient from 'openid-client';
 import { QuittanceError } from '../../base/error.ts';
-import { readLogoutToken } from './logout-token.ts';
-import type { Person } from '../../runtime/host/sign-in-content.ts';
-import { toPerson } from './person.ts';
+import type { Person } from '../../runtime/tokens.ts';
 import type { Attempt, LogoutClaims, Provider, ProviderTokens, Verified } from './provider.ts';
 import { ProviderError } from './provider.ts';
 import type { SignInSettings } from './sign-in-options.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { nameSeparator } from '../../call/limits.ts';
 
 type Library = typeof OpenIdClient;
 type Described = { readonly server: OpenIdClient.ServerMetadata; readonly readAtMs: number };
@@ -228,3 +228,136 @@ function toProviderError(library: Library, error: unknown): ProviderError {
     return new ProviderError('unreachable', 'The identity provider does not answer.', error);
   return new ProviderError('invalid', 'The answer of the identity provider failed a check.', error);
 }
+
+/**
+ * Checks the token with which a provider ends sessions (OpenID Connect Back-Channel Logout 1.0). Anyone can send one, so
+ * nothing counts before its signature is checked.
+ */
+
+export type LogoutTokenChecks = {
+  readonly keys: URL;
+  /** Algorithms that the provider signs with. Only those with public keys count. */
+  readonly algorithms: readonly string[] | undefined;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly toleranceMs: number;
+};
+
+const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
+/** An older token is not accepted, and a newer one is remembered for as long. */
+const validForMs = 10 * 60_000;
+const longestToken = 16_384;
+
+export async function readLogoutToken(token: string, checks: LogoutTokenChecks): Promise<LogoutClaims> {
+  const { keys, issuer, clientId, toleranceMs } = checks;
+  if (token.length > longestToken) throw refuse('it is too long');
+  const jose = await import('jose'); // most servers never need it
+  const algorithms = (checks.algorithms ?? ['RS256']).filter((name) => /^(?:RS|PS|ES|Ed)/.test(name));
+  let read;
+  try {
+    read = await jose.jwtVerify(token, jose.createRemoteJWKSet(keys, { timeoutDuration: 8_000 }), {
+      issuer,
+      audience: clientId,
+      algorithms,
+      clockTolerance: Math.ceil(toleranceMs / 1_000),
+      maxTokenAge: validForMs / 1_000,
+      requiredClaims: ['jti', 'events', 'iat'],
+    });
+  } catch (error) {
+    // The keys could not be fetched or read. That says nothing about the token, so the provider may send it again.
+    const isAboutKeys =
+      error instanceof jose.errors.JWKSTimeout ||
+      error instanceof jose.errors.JWKSInvalid ||
+      (error instanceof jose.errors.JOSEError && error.code === 'ERR_JOSE_GENERIC');
+    if (error instanceof jose.errors.JOSEError && !isAboutKeys) throw refuse('a check failed', error);
+    throw new ProviderError('unreachable', 'The keys of the identity provider cannot be read.', error);
+  }
+  const { payload, protectedHeader } = read;
+  const { jti, sub, sid, events } = payload;
+  // An ID token names a nonce, and must not end sessions.
+  if (Object.hasOwn(payload, 'nonce')) throw refuse('it has a nonce');
+  if (
+    protectedHeader.typ !== undefined &&
+    !/^(?:application\/)?(?:logout\+jwt|jwt)$/i.test(protectedHeader.typ)
+  )
+    throw refuse('it is of another type');
+  if (typeof events !== 'object' || events === null || !Object.hasOwn(events, logoutEvent))
+    throw refuse('it is not about a logout');
+  const providerSession = typeof sid === 'string' && sid !== '' ? sid : undefined;
+  if (jti === undefined || (sub === undefined && providerSession === undefined))
+    throw refuse('it names neither a person nor a session');
+  return { tokenId: jti, subject: sub, providerSession, rememberMs: validForMs + 2 * toleranceMs };
+}
+
+const refuse = (why: string, cause?: unknown): ProviderError =>
+  new ProviderError('invalid', `The logout token is not valid: ${why}.`, cause);
+
+/**
+ * A person as the identity provider describes them.
+ *
+ * 1. Issuer and subject identify the person. The name is a text for people and identifies no one.
+ * 2. A claim that cannot be understood counts as missing: no groups, so no rights.
+ */
+
+const longestName = 120;
+const longestGroup = 200;
+const mostGroups = 500;
+
+/** `claims` are of a verified ID token, or of the userinfo endpoint. */
+export const toPerson = (
+  issuer: string,
+  subject: string,
+  claims: Readonly<Record<string, unknown>>,
+  groupsPath: readonly string[],
+): Person => ({
+  issuer,
+  subject,
+  name: nameIn(claims, subject),
+  aliases: aliasesIn(claims),
+  groups: groupsIn(claims, groupsPath),
+});
+
+const aliasClaims = ['email', 'preferred_username', 'upn'] as const;
+/** The longest e-mail address. */
+const longestAlias = 320;
+
+function aliasesIn(claims: Readonly<Record<string, unknown>>): readonly string[] {
+  const found = aliasClaims
+    .map((claim) => claims[claim])
+    .filter((value) => typeof value === 'string')
+    .filter((text) => text.trim() !== '' && text.length <= longestAlias && text.isWellFormed());
+  return [...new Set(found)];
+}
+
+function nameIn(claims: Readonly<Record<string, unknown>>, subject: string): string {
+  for (const claim of ['name', 'preferred_username', 'email']) {
+    const name = plainName(claims[claim]);
+    if (name !== '') return name;
+  }
+  return plainName(subject) || 'unnamed person';
+}
+
+/** One short line. The separator would imitate the name of a worker. */
+function plainName(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  const plain = value
+    .toWellFormed()
+    .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+    .replaceAll(nameSeparator, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+  return cutText(plain, longestName);
+}
+
+function groupsIn(claims: Readonly<Record<string, unknown>>, path: readonly string[]): readonly string[] {
+  let found: unknown = claims;
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return [];
+    found = (found as Readonly<Record<string, unknown>>)[step]; // an object with this member
+  }
+  if (!Array.isArray(found) || found.length > mostGroups || !found.every(isGroup)) return [];
+  return [...new Set(found)].toSorted();
+}
+
+const isGroup = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= longestGroup && value.isWellFormed();

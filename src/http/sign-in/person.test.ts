@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { toPerson } from './person.ts';
+import { toPerson } from './openid-provider.ts';
 
 const read = (claims: Record<string, unknown>, path: readonly string[] = ['groups']) =>
   toPerson('https://id.example', 's-1', claims, path);

@@ -1,5 +1,5 @@
 /** The port of an identity provider: everything that the server asks of it. */
-import type { Person } from '../../runtime/host/sign-in-content.ts';
+import type { Person } from '../../runtime/tokens.ts';
 
 export interface Provider {
   /** The address that a browser opens to sign in, and what the browser must bring back. */

@@ -1,5 +1,5 @@
 /** The options of sign-in with an identity provider. A mistake is an error when the server starts. */
-import { isRole } from '../../runtime/host/rights.ts';
+import { isRole } from '../../call/role.ts';
 import { QuittanceError } from '../../base/error.ts';
 import { checkKeys } from '../../base/check-keys.ts';
 import type { Role } from '../api/role.ts';

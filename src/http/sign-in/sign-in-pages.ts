@@ -1,6 +1,6 @@
 /** The pages of sign-in. They contain no data of the ledger. */
 import { escapeHtml, page } from '../pages.ts';
-import type { Person } from '../../runtime/host/sign-in-content.ts';
+import type { Person } from '../../runtime/tokens.ts';
 
 const again = '<p><a class="button" href="/login">Sign in again</a></p>';
 

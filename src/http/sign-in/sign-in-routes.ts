@@ -17,10 +17,10 @@ import type { Visit } from '../visit.ts';
 import type { Devices } from './devices.ts';
 import { ProviderError } from './provider.ts';
 import { returnPath } from './return-path.ts';
-import type { SignInAttempt } from './sign-in-attempt.ts';
-import { attemptLastsMs, openAttempt, sealAttempt } from './sign-in-attempt.ts';
 import { confirmDevicePage, failedPage, noRightsPage, signedOutPage } from './sign-in-pages.ts';
 import type { SignIns } from './sign-ins.ts';
+import { isJsonObject, readJsonText } from '../../base/json.ts';
+import type { Attempt } from './provider.ts';
 
 export type SignInRoutesOptions = {
   readonly access: Access;
@@ -218,4 +218,41 @@ function fail({ onError }: SignInRoutesOptions, error: unknown): Response {
     ),
     isSetUp ? 500 : 503,
   );
+}
+
+/**
+ * An attempt to sign in, sealed in a cookie of the browser that began it.
+ *
+ * 1. Only that browser can finish it: another site cannot sign a person in under another account.
+ * 2. Any server of the ledger can finish it, and none has to remember it.
+ */
+
+type SignInAttempt = Attempt & {
+  readonly returnTo: string;
+  /** The code of a command line that the person signs in for. */
+  readonly userCode: string | undefined;
+  readonly expiresAt: number;
+};
+
+const attemptLastsMs: number = 10 * 60_000;
+const context = 'sign-in attempt';
+
+const sealAttempt = (attempt: SignInAttempt, seal: Seal): string =>
+  seal.seal(JSON.stringify(attempt), context);
+
+/** Undefined if it is not of this ledger, or is too old. */
+function openAttempt(sealed: string, seal: Seal, now: number): SignInAttempt | undefined {
+  let value;
+  try {
+    value = readJsonText(seal.open(sealed, context));
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(value)) return undefined;
+  const { state, nonce, verifier, returnTo, userCode, expiresAt } = value;
+  if (typeof state !== 'string' || typeof nonce !== 'string' || typeof verifier !== 'string')
+    return undefined;
+  if (typeof returnTo !== 'string' || typeof expiresAt !== 'number' || expiresAt <= now) return undefined;
+  if (userCode !== undefined && typeof userCode !== 'string') return undefined;
+  return { state, nonce, verifier, returnTo, userCode, expiresAt };
 }

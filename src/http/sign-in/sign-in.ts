@@ -1,6 +1,5 @@
 import type { Role } from '../api/role.ts';
-import type { Person } from '../../runtime/host/sign-in-content.ts';
-import type { SignInKind } from '../../runtime/host/sign-in-content.ts';
+import type { Person, SignInKind } from '../../runtime/tokens.ts';
 
 /** A sign-in within its lifetime, of a person with a role. It counts until `confirmedUntil`. */
 export type SignIn = {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { createSeal } from '../../ledger/seal.ts';
 import { ContentFile } from '../content-file.ts';
-import type { Person } from '../../runtime/host/sign-in-content.ts';
+import type { Person } from '../../runtime/tokens.ts';
 import type { Provider } from './provider.ts';
-import { signInFormat } from '../../runtime/host/sign-in-content.ts';
+import { signInFormat } from '../../runtime/tokens.ts';
 import { checkSignInOptions } from './sign-in-options.ts';
 import { SignIns } from './sign-ins.ts';
 

@@ -10,20 +10,27 @@
 import { randomBytes } from 'node:crypto';
 import type { Awaitable } from '../../base/json.ts';
 import type { Role } from '../api/role.ts';
-import { hashSecret, isSecretOf } from '../../runtime/host/token-content.ts';
-import type { Person } from '../../runtime/host/sign-in-content.ts';
-import type { LogoutClaims, Provider, Verified } from './provider.ts';
-import type { NewSecret } from './renew-sign-in.ts';
-import { renewSignIn } from './renew-sign-in.ts';
-import { isIssuer, roleOf } from './role-of.ts';
-import { openTokens, sealTokens } from './sealed-tokens.ts';
+import { hashSecret, isSecretOf } from '../../runtime/tokens.ts';
+import type { Person, KeptSignIn, SignInKind, StoredContent, SignInContent } from '../../runtime/tokens.ts';
+import type { LogoutClaims, Provider, Verified, ProviderTokens } from './provider.ts';
 import type { PersonId } from './with-sign-in.ts';
-import { isSamePerson, retire, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
-import type { KeptSignIn, SignInKind } from '../../runtime/host/sign-in-content.ts';
+import { isSamePerson, personKeptMs, retire, withPerson, withSignIn, withoutPerson } from './with-sign-in.ts';
 import type { SignInSettings } from './sign-in-options.ts';
-import type { SignInsOptions } from './sign-ins-options.ts';
 import type { SignIn } from './sign-in.ts';
 import { isSignInSecret, newSignInSecret, signInIdOf } from './sign-in-secret.ts';
+import { ProviderError } from './provider.ts';
+import type { Seal } from '../../ledger/seal.ts';
+
+/** The parts that sign-ins are made of. */
+export type SignInsOptions = {
+  readonly content: StoredContent<SignInContent>;
+  readonly settings: SignInSettings;
+  readonly provider: Provider;
+  readonly seal: Seal;
+  readonly now: () => number;
+  /** Receives errors of the provider that no person sees. */
+  readonly onError: (error: unknown) => void;
+};
 
 export type OpenedSignIn = { readonly signInId: string; readonly secret: string; readonly pageKey: string };
 
@@ -96,7 +103,7 @@ export class SignIns {
           current,
           verified.person,
           verifiedAt,
-          this.#options.settings.lifetimeMs,
+          personKeptMs(this.#options.settings),
           this.roleOf(verified.person),
         ),
         signIns: [...current.signIns.filter((each) => this.#isLive(each, at) && !crowded.has(each)), kept],
@@ -294,3 +301,129 @@ export class SignIns {
     }
   }
 }
+
+/** Asks the provider whether a person may still sign in. */
+
+/** A secret that replaces the one of the request; undefined if that stays valid. */
+type NewSecret = { readonly secret: string } | undefined;
+
+const mostReplaced = 8;
+/** A server that began to renew and did not finish within this time has crashed. */
+const renewWithinMs = 30_000;
+
+/** Renews a sign-in, unless another server does. After a refusal, the sign-in is removed. */
+async function renewSignIn(
+  options: SignInsOptions,
+  signInId: string,
+  /** The secret of the request. */
+  given: string,
+  isUse: boolean,
+): Promise<NewSecret> {
+  const kept = await claim(options, signInId);
+  if (kept === undefined) return undefined;
+  const { content, now, settings, seal, onError } = options;
+  let verified: Verified;
+  try {
+    verified = await ask(options, kept);
+  } catch (error) {
+    if (!(error instanceof ProviderError) || error.kind !== 'unreachable') return forget(options, kept);
+    onError(error);
+    await content.change((current) =>
+      withSignIn(current, signInId, (each) => ({ ...each, renewingAt: undefined })),
+    );
+    return undefined;
+  }
+  const secret = kept.kind === 'browser' ? newSignInSecret(signInId) : undefined;
+  const at = now();
+  await content.change((current) => {
+    // The person may have been signed out meanwhile. Then nothing of theirs may come back.
+    if (!current.signIns.some((each) => each.signInId === signInId)) return undefined;
+    const known = withPerson(
+      current,
+      verified.person,
+      at,
+      personKeptMs(settings),
+      roleOf(settings, verified.person),
+    );
+    return withSignIn(known, signInId, (each) => ({
+      ...each,
+      person: verified.person,
+      providerSession: verified.providerSession ?? each.providerSession,
+      sealed: sealTokens(seal, signInId, verified.tokens),
+      verifiedAt: at,
+      seenAt: isUse ? at : each.seenAt,
+      renewingAt: undefined,
+      ...(secret !== undefined && {
+        hash: hashSecret(secret),
+        replaced: [
+          { hash: each.hash, retiredAt: undefined },
+          ...(isSecretOf(each.hash, given) ? retire(each.replaced, at) : each.replaced),
+        ].slice(0, mostReplaced),
+      }),
+    }));
+  });
+  return secret === undefined ? undefined : { secret };
+}
+
+/** One server at a time: a refresh token works once. */
+async function claim(
+  { content, now, settings }: SignInsOptions,
+  signInId: string,
+): Promise<KeptSignIn | undefined> {
+  let claimed: KeptSignIn | undefined;
+  await content.change((current) => {
+    const each = current.signIns.find((one) => one.signInId === signInId);
+    claimed = undefined;
+    if (each === undefined || now() < each.verifiedAt + settings.refreshMs) return undefined;
+    if (each.renewingAt !== undefined && now() < each.renewingAt + renewWithinMs) return undefined;
+    claimed = each;
+    return withSignIn(current, signInId, (one) => ({ ...one, renewingAt: now() }));
+  });
+  return claimed;
+}
+
+async function ask({ provider, seal, settings }: SignInsOptions, kept: KeptSignIn): Promise<Verified> {
+  const { refreshToken, ...tokens } = openTokens(seal, kept);
+  if (refreshToken === undefined) throw new ProviderError('invalid', 'There is no refresh token.');
+  const verified = await provider.renew(kept.person, { ...tokens, refreshToken });
+  if (roleOf(settings, verified.person) === undefined)
+    throw new ProviderError('refused', 'None of the groups of the person has a role.');
+  return verified;
+}
+
+/** The provider no longer confirms the person. Links that they made end too. */
+async function forget({ content }: SignInsOptions, { signInId, person }: KeptSignIn): Promise<undefined> {
+  await content.change((current) => ({
+    ...current,
+    signIns: current.signIns.filter((each) => each.signInId !== signInId),
+    devices: current.devices.filter(
+      ({ signedIn }) => signedIn === undefined || !isSamePerson(signedIn.person, person),
+    ),
+    people: current.people.filter((known) => !isSamePerson(known.person, person)),
+  }));
+  return undefined;
+}
+
+/**
+ * The role of the first entry that applies. Groups and subjects are compared exactly. A person of another provider has
+ * none: groups of the same name mean something else there.
+ */
+export function roleOf(settings: SignInSettings, { issuer, subject, groups }: Person): Role | undefined {
+  if (!isIssuer(settings, issuer)) return undefined;
+  const rule = settings.roles.find((each) =>
+    'group' in each ? groups.includes(each.group) : each.subject === subject,
+  );
+  return rule?.role;
+}
+
+export const isIssuer = ({ issuer }: SignInSettings, given: string): boolean =>
+  URL.parse(given)?.href === issuer.href;
+
+const context = (signInId: string): string => `sign-in ${signInId}`;
+
+export const sealTokens = (seal: Seal, signInId: string, tokens: ProviderTokens): string =>
+  seal.seal(JSON.stringify(tokens), context(signInId));
+
+/** Throws if they were sealed with another key. */
+export const openTokens = (seal: Seal, { signInId, sealed }: KeptSignIn): ProviderTokens =>
+  JSON.parse(seal.open(sealed, context(signInId))) as ProviderTokens; // written by sealTokens

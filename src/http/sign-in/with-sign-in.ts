@@ -1,7 +1,7 @@
 /** Changes of single rows in the stored sign-ins. */
-import type { Person } from '../../runtime/host/sign-in-content.ts';
-import type { Role } from '../../runtime/host/rights.ts';
-import type { KeptSignIn, ReplacedSecret, SignInContent } from '../../runtime/host/sign-in-content.ts';
+import type { Person, KeptSignIn, ReplacedSecret, SignInContent } from '../../runtime/tokens.ts';
+import { limits } from '../../call/limits.ts';
+import type { Role } from '../../call/role.ts';
 
 export type PersonId = Pick<Person, 'issuer' | 'subject'>;
 export const isSamePerson = (left: PersonId, right: PersonId): boolean =>
@@ -33,6 +33,13 @@ export const withoutPerson = (
   people: content.people.filter(({ person }) => !isTheirs(person)),
   devices: content.devices.filter(({ signedIn }) => signedIn === undefined || !isTheirs(signedIn.person)),
 });
+
+/**
+ * How long a person is remembered after the provider confirmed them last. Grants that they gave apply meanwhile; their
+ * sign-ins and decision links end earlier.
+ */
+export const personKeptMs = ({ lifetimeMs }: { readonly lifetimeMs: number }): number =>
+  Math.max(lifetimeMs, limits.personKeptMs);
 
 /** Notes that the provider confirmed the person, unless a later confirmation is known. */
 export function withPerson(

@@ -1,5 +1,5 @@
 /** Which claims of an access token give its holder a role of Quittance. */
-import { allows, isRole } from '../../runtime/host/rights.ts';
+import { allows, isRole } from '../../call/role.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { Role } from '../../http/api/role.ts';
@@ -31,14 +31,20 @@ export function valuesOf(claims: Readonly<Record<string, unknown>>, claim: strin
   return Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 }
 
-export type GivenRoles = { readonly mayCall: boolean; readonly mayRead: boolean };
+export type GivenRoles = {
+  readonly given: readonly Role[];
+  readonly mayCall: boolean;
+  readonly mayRead: boolean;
+};
 
 /** What the claims allow on the MCP endpoint. */
 export function rolesOf(claims: Readonly<Record<string, unknown>>, roles: readonly OAuthRole[]): GivenRoles {
-  const given = roles.filter(({ claim, value }) => valuesOf(claims, claim).includes(value));
+  const found = roles.filter(({ claim, value }) => valuesOf(claims, claim).includes(value));
+  const given = [...new Set(found.map(({ role }) => role))];
   return {
-    mayCall: given.some(({ role }) => allows(role, 'operator')),
-    mayRead: given.some(({ role }) => allows(role, 'viewer')),
+    given,
+    mayCall: given.some((role) => allows(role, 'operator')),
+    mayRead: given.some((role) => allows(role, 'viewer')),
   };
 }
 

@@ -3,20 +3,21 @@
  * lost requests on a fresh process. Calls of one caller with one client therefore share a session until they pause, so
  * that a repeat finds the first call.
  */
-import type { Ledger } from '../../ledger/ledger.ts';
-import { timeText } from '../../base/clock.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { timeText } from '../../base/deadlines.ts';
 import { shortHash } from './short-hash.ts';
 import type { ClientRequest } from './client-request.ts';
 import { textOf } from './relayed-request.ts';
+import { findSessions } from '../../ledger/reads.ts';
 
 /** A pause of this length ends a session. */
 const pauseMs = 8 * 3_600_000;
 
 export class CallSessions {
-  readonly #ledger: Ledger;
+  readonly #ledger: OpenLedger;
   readonly #known = new Map<string, { readonly sessionId: Promise<string>; usedAt: number }>();
 
-  constructor(ledger: Ledger) {
+  constructor(ledger: OpenLedger) {
     this.#ledger = ledger;
   }
 
@@ -41,7 +42,7 @@ export class CallSessions {
 
   /** Continues the last session of this prefix, also one of another process. */
   async #resume(prefix: string, now: number): Promise<string> {
-    const { rows } = await this.#ledger.queries.findSessions({
+    const { rows } = await findSessions(this.#ledger, {
       text: `${prefix}:`,
       since: now - pauseMs,
       limit: 20,

@@ -104,6 +104,8 @@ export class Face {
       ownTools: () => gateway.ownTools(),
       owners: gateway.owners,
       openRequests: gateway.openRequests,
+      redactor: gateway.redactor,
+      offers: (upstream, offer) => gateway.offers(upstream, offer),
       log: gateway.log,
     });
     this.ready = options.opens

@@ -10,7 +10,7 @@ import type { Call } from '../../call/call.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { taskExtension, takesTasks } from '../serve/approvals.ts';
 import { isCancelled, toHeldTask } from '../serve/held-task.ts';
 import type { ClientRequest } from './client-request.ts';
@@ -23,7 +23,7 @@ import { stateLastsMs } from './signed-state.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
 
 export type GatewayTasksOptions = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly signer: StateSigner;
   readonly catalog: () => ToolCatalog;
   /** A call that this process makes. */
@@ -99,7 +99,7 @@ export class GatewayTasks {
   }
 
   async #read(sessionId: string, callId: string): Promise<Call | undefined> {
-    const stored = await this.#options.ledger.journal.readCall(sessionId, callId);
+    const stored = await this.#options.ledger.readCall(sessionId, callId);
     return stored === undefined ? undefined : foldCall(stored.events.filter(isCallEvent));
   }
 

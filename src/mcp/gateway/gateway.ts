@@ -1,37 +1,35 @@
 /** The gateway: servers behind it, clients in front of it, and one runtime that makes the calls of their tools. */
+import type { Redactor } from '../../base/redaction.ts';
+import { createRedactor } from '../../base/redaction.ts';
 import { ProtocolError } from '@modelcontextprotocol/client';
 import type { Ids } from '../../base/ids.ts';
 import { createIds } from '../../base/ids.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
 import { safeText } from '../../base/safe-text.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { readArtifactName } from '../../runtime/read-artifact.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { readArtifactName, createReadArtifact } from '../../runtime/read-artifact.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
-import type { Telemetry } from '../../runtime/host/telemetry.ts';
-import type { GatewayConfig } from '../config/server-entry.ts';
-import { shownInstructions } from '../review/instructions.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import type { GatewayConfig, ServerEntry } from '../config/server-entry.ts';
+import type { Offer } from '../review/server-texts.ts';
+import { isShown, shownInstructions } from '../review/server-texts.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
 import type { GatewayBoard } from '../status/gateway-board.ts';
 import type { ServerReport } from '../status/gateway-report.ts';
-import { listReadArtifact, readArtifactUri } from './read-artifact-uri.ts';
 import { CallSessions } from './call-sessions.ts';
 import type { Caller, ClientRequest } from './client-request.ts';
 import type { ServerFacts } from './connection.ts';
 import { isAboutLists } from './connection.ts';
-import { gatewayFacts } from './gateway-facts.ts';
 import { GovernedCalls } from './governed-calls.ts';
-import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
+import type { ProtectedFiles } from '../../runtime/own-files.ts';
 import { GatewayTasks } from './gateway-tasks.ts';
 import { HeldCalls } from './held-calls.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
-import { toFields, rpcCodes, textOf } from './relayed-request.ts';
+import { toFields, rpcCodes, textOf, isFields } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { OpenRequests } from './open-requests.ts';
-import { isFor } from './is-for.ts';
-import { NoticePace } from './notice-pace.ts';
 import { ResourceOwners } from './resource-owners.ts';
 import { StateSigner } from './signed-state.ts';
-import { createServerReporter } from './server-reporter.ts';
 import type { CatalogTool } from './tool-catalog.ts';
 import { ToolCatalog } from './tool-catalog.ts';
 import { ServerNames } from './server-names.ts';
@@ -39,10 +37,17 @@ import { ToolLists } from './tool-lists.ts';
 import { Upstream } from './upstream.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
 import { quoteName } from './wire.ts';
+import { TOOL_MESSAGE_MAX_CHARS } from '../../call/outcome.ts';
+import { neededToCall } from '../../call/role.ts';
+import { parseArtifactUri, readArtifactResource } from '../tools/artifact-resource.ts';
+import { toReviewedServer } from '../review/review-content.ts';
+import { cutText } from '../../base/cut-text.ts';
+import { isJsonObject } from '../../base/json.ts';
+import { createKnownSecrets } from '../../base/known-secrets.ts';
 
 export type GatewayOptions = {
   readonly config: GatewayConfig;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly contracts?: LoadedContracts;
   /** As in `createRuntime`: the configuration of the gateway and of its clients. */
   readonly protectedFiles?: ProtectedFiles;
@@ -73,7 +78,7 @@ export type GatewayStatus = {
 };
 
 /** A connected client, as far as the gateway tells it about changes. */
-export interface ConnectedClient {
+interface ConnectedClient {
   /** The name that the client gave itself. */
   readonly clientName: string | undefined;
   tell(notice: RelayedRequest): void;
@@ -85,6 +90,8 @@ export class Gateway {
   readonly names: ServerNames;
   readonly catalog: ToolCatalog;
   readonly log: (server: string, line: string) => void;
+  /** As the runtimes of the gateway have it. */
+  readonly redactor: Redactor = createRedactor();
   readonly #options: GatewayOptions;
   readonly #me: Fields;
   readonly #faces = new Set<ConnectedClient>();
@@ -107,7 +114,9 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     const { config, ledger, contracts, version } = options;
     this.#options = options;
-    this.log = options.log ?? (() => undefined);
+    const { log = () => undefined } = options;
+    // Servers write lines of it.
+    this.log = (server, line) => log(server, this.redactor.text(line));
     this.#me = { name: 'quittance', title: 'Quittance', version };
     const entries = config.servers.filter(({ isDisabled }) => !isDisabled);
     this.names = new ServerNames(entries.map(({ name }) => name));
@@ -119,7 +128,7 @@ export class Gateway {
           nextId: () => (this.#nextId += 1),
           now: () => ledger.now(),
           signIns,
-          speaks: { hasOthers: entries.length > 1, consoleUrl: options.consoleUrl },
+          speaks: { hasOthers: entries.length > 1, consoleUrl: options.consoleUrl, redactor: this.redactor },
           log: this.log,
           onNotice: (upstream, notice) => this.noticed(upstream, notice, undefined),
         }),
@@ -183,6 +192,7 @@ export class Gateway {
       textLimit: config.textLimit,
       log: this.log,
       onReplaced: () => this.#takeOverSoon(),
+      onReconsidered: () => this.#tellAll({ method: 'notifications/tools/list_changed' }),
     });
   }
 
@@ -196,6 +206,13 @@ export class Gateway {
     return this.#lists.prepare(this.upstreamsFor(caller));
   }
 
+  /** Do clients get the prompts or the resources of this server? Reads what people answered. */
+  async offers(upstream: Upstream, offer: Offer): Promise<boolean> {
+    await this.#lists.prepare([upstream]);
+    const { reviews, config } = this.#options;
+    return isShown(upstream.entry, offer, { reviews, observe: config.observe });
+  }
+
   /** The gateway as this client sees it. */
   facts(era: Era, caller: Caller): ServerFacts {
     const { reviews, config } = this.#options;
@@ -203,7 +220,8 @@ export class Gateway {
       const facts = each.factsFor(era);
       const shown = { reviews, observe: config.observe };
       const instructions = shownInstructions(each.entry, facts?.instructions, shown);
-      return { server: each.name, facts: facts && { ...facts, instructions } };
+      const hidden = instructions === undefined ? undefined : this.redactor.text(instructions);
+      return { server: each.name, facts: facts && { ...facts, instructions: hidden } };
     });
     return gatewayFacts(servers, this.#me, { era, readsOnly: caller.readsOnly });
   }
@@ -306,7 +324,6 @@ export class Gateway {
     for (const upstream of this.upstreams) {
       if (!(await reviews.refresh([upstream.name]))) continue;
       this.catalog.reconsider(upstream.entry);
-      this.#tellAll({ method: 'notifications/tools/list_changed' });
     }
   }
 
@@ -324,7 +341,7 @@ export class Gateway {
   }
 
   #mayUse(caller: Caller, tool: CatalogTool): boolean {
-    if (caller.readsOnly && tool.tool.mode !== 'read') return false;
+    if (caller.readsOnly && neededToCall(tool.tool) === 'operator') return false;
     if (!isFor(this.#upstream(tool.server).entry.onlyFor, caller)) return false;
     if (!isFor(tool.setting.onlyFor, caller)) return false;
     return this.#options.mayUse?.(caller, tool) ?? true;
@@ -421,3 +438,230 @@ function paceOf(client: ConnectedClient, paces: WeakMap<ConnectedClient, NoticeP
 }
 
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Which callers see a server or a tool. Without a list, all do. */
+
+/** `user:` and the id of a person, or `group:` and a group. The two are apart: a person may choose a name. */
+function isFor(onlyFor: readonly string[] | undefined, { principal, groups = [] }: Caller): boolean {
+  if (onlyFor === undefined) return true;
+  const { userId } = principal;
+  return (
+    (userId !== undefined && onlyFor.includes(`user:${userId}`)) ||
+    groups.some((group) => onlyFor.includes(`group:${group}`))
+  );
+}
+
+/**
+ * Notices about lists and resources, which make clients ask again. The first one of a kind passes at once. Those that
+ * follow within a second are passed on as one, so a server that repeats them without end costs a message a second.
+ */
+const everyMs = 1_000;
+/** More kinds at once are dropped: a server could name ever new resources. */
+const mostKinds = 1_000;
+
+export class NoticePace {
+  /** What to do when the second is over. */
+  readonly #waiting = new Map<string, { timer: NodeJS.Timeout; again: (() => void) | undefined }>();
+
+  pass(kind: string, tell: () => void): void {
+    const waiting = this.#waiting.get(kind);
+    if (waiting !== undefined) {
+      waiting.again = tell;
+      return;
+    }
+    if (this.#waiting.size >= mostKinds) return;
+    tell();
+    const timer = setTimeout(() => {
+      const again = this.#waiting.get(kind)?.again;
+      this.#waiting.delete(kind);
+      if (again !== undefined) this.pass(kind, again);
+    }, everyMs);
+    timer.unref();
+    this.#waiting.set(kind, { timer, again: undefined });
+  }
+
+  close(): void {
+    for (const { timer } of this.#waiting.values()) clearTimeout(timer);
+    this.#waiting.clear();
+  }
+}
+
+/** How clients read what was too large for a result: the tool `read_artifact`, and resources behind `resource_link`. */
+
+/** The tool as clients see it. Every runtime has it. */
+function listReadArtifact(ledger: OpenLedger): Fields {
+  const { name, displayName, description, input } = createReadArtifact(ledger, TOOL_MESSAGE_MAX_CHARS);
+  return {
+    name,
+    title: displayName,
+    description,
+    inputSchema: input.jsonSchema,
+    annotations: { readOnlyHint: true },
+  };
+}
+
+/** Undefined if the request is not for an artifact. A caller reads only artifacts of their own sessions. */
+async function readArtifactUri(
+  ledger: OpenLedger,
+  { method, params }: RelayedRequest,
+  { caller }: ClientRequest,
+  sessions: CallSessions,
+): Promise<Fields | undefined> {
+  const uri = textOf(params?.['uri']) ?? '';
+  if (method !== 'resources/read' || parseArtifactUri(uri) === undefined) return undefined;
+  const contents = await readArtifactResource(ledger, uri, (sessionId) => sessions.isOf(sessionId, caller));
+  if (contents === undefined) throw new ProtocolError(rpcCodes.invalidParams, `Unknown resource: ${uri}`);
+  return { contents: [contents] };
+}
+
+/** Reports the state of one server for people, without secrets. */
+
+/** `prefix`: comes before the names of its tools. */
+function createServerReporter(upstream: Upstream, prefix: string): () => ServerReport {
+  const { entry } = upstream;
+  const { name, address, isTrusted } = toReviewedServer(entry);
+  const place = shownAddress(entry);
+  return () => {
+    const { server: _, lastError, ...state } = upstream.status();
+    return {
+      name,
+      address,
+      transport: entry.type,
+      place,
+      isTrusted,
+      prefix,
+      ...state,
+      lastError: lastError && shownError(entry, lastError),
+    };
+  };
+}
+
+/** The address and the errors of a server for people, without secrets. */
+
+const longestAddress = 500;
+const longestError = 600;
+/** Shorter values of variables and headers, such as "true", are not secrets. */
+const shortestSecret = 6;
+/** Some services put a secret in the path of their URL. */
+const opaqueStep = /^(?=.*\d)[\w~+=.-]{16,}$/;
+
+/** The command line or the URL. */
+export const shownAddress = (entry: ServerEntry): string =>
+  cutText(
+    hideOwnValues(entry, entry.type === 'stdio' ? commandLine(entry) : shownUrl(entry.url)),
+    longestAddress,
+  );
+
+/** What a server or its connection reported. It may repeat a header, a variable or the URL. */
+export const shownError = (entry: ServerEntry, text: string): string =>
+  cutText(createRedactor().text(hideOwnValues(entry, text)), longestError);
+
+function commandLine({
+  command,
+  args,
+}: {
+  readonly command: string;
+  readonly args: readonly string[];
+}): string {
+  const { value } = createRedactor().input({ command, args: [...args] });
+  const shown = isJsonObject(value) && Array.isArray(value['args']) ? value['args'] : [];
+  return [command, ...shown].map((word) => shellWord(String(word))).join(' ');
+}
+
+function shownUrl({ origin, pathname, search }: URL): string {
+  const steps = pathname.split('/').map((step) => (opaqueStep.test(step) ? '…' : step));
+  return `${origin}${steps.join('/')}${search === '' ? '' : '?…'}`;
+}
+
+function hideOwnValues(entry: ServerEntry, text: string): string {
+  return createKnownSecrets(
+    entry.type === 'stdio' ? Object.values(entry.env) : urlSecrets(entry),
+    shortestSecret,
+  ).text(text);
+}
+
+const urlSecrets = ({ url, headers }: Extract<ServerEntry, { url: URL }>): readonly string[] => [
+  ...Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]),
+  ...url.searchParams.values(),
+  ...url.pathname.split('/').filter((step) => opaqueStep.test(step)),
+  url.username,
+  url.password,
+];
+
+const shellWord = (word: string): string => (/^[^\s"'\\]+$/.test(word) ? word : JSON.stringify(word));
+
+/** What the gateway says about itself to clients. A single server shows through; several are summed up. */
+
+type NamedFacts = { readonly server: string; readonly facts: ServerFacts | undefined };
+
+type Seen = { readonly era: Era; readonly readsOnly: boolean };
+
+function gatewayFacts(servers: readonly NamedFacts[], me: Fields, face: Seen): ServerFacts {
+  const [only] = servers;
+  if (servers.length === 1 && only?.facts !== undefined) {
+    const { info, capabilities, instructions } = only.facts;
+    return {
+      // Named by its key in the configuration: a server may call itself anything.
+      info: { name: only.server, version: safeText(textOf(info['version']) ?? '0').slice(0, 100) },
+      capabilities: withOwn(withoutOurNames(capabilities), face),
+      instructions,
+    };
+  }
+  const known = servers.flatMap(({ facts }) => facts ?? []);
+  // The lines of one server cannot look like the head of the next one.
+  const texts = servers.flatMap(({ server, facts }) =>
+    facts?.instructions === undefined ? [] : [`# ${server}\n${facts.instructions.replaceAll(/^/gm, '> ')}`],
+  );
+  // A server that is not up yet may still bring tools.
+  const capabilities = known.reduce<Fields>(
+    (sum, { capabilities: own }) => merge(sum, withoutOurNames(own)),
+    { tools: {} },
+  );
+  return {
+    info: me,
+    capabilities: withOwn(capabilities, face),
+    instructions: texts.length === 0 ? undefined : texts.join('\n\n'),
+  };
+}
+
+/**
+ * Restarts change the list of tools, also if the server itself never does. Held calls are tasks for modern clients. The
+ * gateway makes the tasks of legacy servers itself.
+ */
+function withOwn(given: Fields, { era, readsOnly }: Seen): Fields {
+  const { tasks: _, ...rest } = given;
+  const capabilities = readsOnly ? onlyReading(rest) : rest;
+  const { tools, extensions } = capabilities;
+  if (tools === undefined) return capabilities;
+  const own = { ...capabilities, tools: { ...toFields(tools), listChanged: true } };
+  if (era === 'legacy') return own;
+  return { ...own, extensions: { ...toFields(extensions), 'io.modelcontextprotocol/tasks': {} } };
+}
+
+/** A server has no feature of this gateway, whatever it declares. */
+const withoutOurNames = (capabilities: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(capabilities).map(([key, value]) => [
+      key,
+      (key === 'experimental' || key === 'extensions') && isFields(value)
+        ? Object.fromEntries(Object.entries(value).filter(([name]) => !/^quittance(?:\/|$)/i.test(name)))
+        : value,
+    ]),
+  );
+
+/** A viewer changes nothing at a server: no log level, and no subscriptions. */
+function onlyReading(capabilities: Fields): Fields {
+  const { logging: _, resources, ...rest } = capabilities;
+  if (resources === undefined) return rest;
+  const { subscribe: __, ...reading } = toFields(resources);
+  return { ...rest, resources: reading };
+}
+
+function merge(one: Fields, other: Fields): Fields {
+  const merged: Record<string, unknown> = { ...one };
+  for (const [key, value] of Object.entries(other)) {
+    const known = merged[key];
+    merged[key] = isFields(known) && isFields(value) ? merge(known, value) : (known ?? value);
+  }
+  return merged;
+}

@@ -10,9 +10,10 @@ import { digestJson } from '../../base/canonical.ts';
 import type { Ids } from '../../base/ids.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { toLastingFact } from '../../runtime/input/caller-facts.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
+import { ToolError } from '../../call/tool-error.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { toLastingFact } from '../../runtime/call-input.ts';
+import type { PendingCall } from '../../runtime/turn.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import { jsonRpcErrorOf } from '../tools/call-error.ts';
@@ -20,22 +21,22 @@ import { toCallToolResult } from '../tools/to-call-tool-result.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import type { CallSessions } from './call-sessions.ts';
-import { mcpCallId } from './mcp-call-id.ts';
 import type { ClientRequest } from './client-request.ts';
 import type { Exchange } from './connection.ts';
-import { awaitLegacyTask, followTask } from './follow-task.ts';
 import type { Fields } from './relayed-request.ts';
 import { isFields, textOf, toFields, rpcCodes } from './relayed-request.ts';
-import { toParamHeaders } from './param-headers.ts';
 import type { CallStop, SendToServer } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import { ClientGone, OpenCall } from './open-call.ts';
+import { isTooLong, tooLong } from './server-words.ts';
 import type { StateSigner } from './signed-state.ts';
 import { stateLastsMs } from './signed-state.ts';
 import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { shortHash } from './short-hash.ts';
 
 /** Handles a held call: it waits for a person, and the client learns how. */
-export type AwaitDecision = (held: HeldCall) => Promise<Fields>;
+type AwaitDecision = (held: HeldCall) => Promise<Fields>;
 
 export type HeldCall = {
   readonly call: OpenCall;
@@ -46,8 +47,8 @@ export type HeldCall = {
   readonly outcome: Promise<Fields>;
 };
 
-export type GovernedCallsOptions = {
-  readonly ledger: Ledger;
+type GovernedCallsOptions = {
+  readonly ledger: OpenLedger;
   readonly ids: Ids;
   readonly sessions: CallSessions;
   readonly signer: StateSigner;
@@ -241,7 +242,7 @@ export class GovernedCalls {
   readonly callUpstream =
     (entry: ServerEntry, listed: ListedTool): CallUpstream =>
     (call, context) => {
-      const sent = this.#callUpstream(entry, listed)(call, context);
+      const sent = this.#callUpstream(entry, listed)(call, context).then(refuseTooLong);
       this.#sent.add(sent);
       const forget = (): void => void this.#sent.delete(sent);
       void sent.then(forget, forget);
@@ -249,8 +250,8 @@ export class GovernedCalls {
     };
 
   readonly #callUpstream =
-    (entry: ServerEntry, listed: ListedTool): CallUpstream =>
-    async ({ name, arguments: args }, context) => {
+    (entry: ServerEntry, listed: ListedTool): ((...given: Parameters<CallUpstream>) => Promise<Fields>) =>
+    async ({ name, arguments: args }, context): Promise<Fields> => {
       const call = this.#open.get(keyOf(context.sessionId, context.callId));
       const onAlive = (progress: Fields): void => {
         const { message } = progress;
@@ -294,6 +295,11 @@ export class GovernedCalls {
     };
 }
 
+function refuseTooLong(result: Fields): Fields {
+  if (!isTooLong(result)) return result;
+  throw new ToolError('tool.invalid_output', tooLong);
+}
+
 /** Must the tool be called as a task? Only servers of 2025-11-25 have such tools. The client makes a plain call. */
 const isTask = ({ execution }: ListedTool): boolean => toFields(execution)['taskSupport'] === 'required';
 
@@ -309,3 +315,182 @@ const detached = ({ signal }: ToolContext): Exchange => ({
   onNotice: () => undefined,
   ask: () => Promise.reject(new ClientGone('The client is gone.')),
 });
+
+/**
+ * Tasks of servers. The gateway follows them itself, and the result of a task is the result of the call. Clients never
+ * see a task of a server: they get a task of the gateway, which ends with the settled call.
+ */
+
+const [leastPollMs, mostPollMs] = [50, 10_000];
+/** A server that never stops to ask would ask without end. */
+const mostQuestions = 50;
+
+type FollowedTask = {
+  /** What the server answered to the call. */
+  readonly task: Fields;
+  readonly send: SendToServer;
+  readonly exchange: Exchange;
+  /** Puts questions of the server to the client, until the signal. Undefined: the client is gone. */
+  readonly ask: ((requests: Fields, signal: AbortSignal) => Promise<Fields>) | undefined;
+};
+
+/**
+ * Follows a task of a modern server to its end. A call that is cancelled cancels the task too. The gateway goes on to
+ * look at the task while the client is asked: the server may ask more, or end the task.
+ */
+async function followTask({ task, send, exchange, ask }: FollowedTask): Promise<Fields> {
+  const taskId = readTaskId(task);
+  const ending = new AbortController();
+  const signal =
+    exchange.signal === undefined ? ending.signal : AbortSignal.any([exchange.signal, ending.signal]);
+  const plain = { ...exchange, headers: undefined, signal };
+  /** By key. The server may show a question for a while after it got the answer. */
+  const asked = new Set<string>();
+  let questions = 0;
+  const put = async (key: string, request: unknown): Promise<void> => {
+    try {
+      if (ask === undefined) throw new ClientGone('The server asks, and the client is gone.');
+      let answer: unknown;
+      // A client may come back with answers to other questions only.
+      while (answer === undefined) answer = (await ask({ [key]: request }, signal))[key];
+      if (signal.aborted) return;
+      await send({ method: 'tasks/update', params: { taskId, inputResponses: { [key]: answer } } }, plain);
+    } catch (error) {
+      ending.abort(error);
+    }
+  };
+  const putNew = (requests: Fields): void => {
+    for (const key of asked) if (!Object.hasOwn(requests, key)) asked.delete(key);
+    for (const [key, request] of Object.entries(requests)) {
+      if (asked.has(key)) continue;
+      if ((questions += 1) > mostQuestions)
+        throw new Error(`The server still asked for input after ${mostQuestions} questions.`);
+      asked.add(key);
+      void put(key, request);
+    }
+  };
+  try {
+    let seen = task;
+    for (;;) {
+      const pollMs = Number(seen['pollIntervalMs']) || 1_000;
+      await sleep(Math.min(mostPollMs, Math.max(leastPollMs, pollMs)), undefined, { signal });
+      seen = await send({ method: 'tasks/get', params: { taskId } }, plain);
+      switch (seen['status']) {
+        case 'completed':
+          return toFields(seen['result']);
+        case 'failed':
+          throw toTaskError(seen['error']);
+        case 'cancelled':
+          throw new Error('The task was cancelled. It may have taken effect.');
+        case 'input_required':
+          putNew(toFields(seen['inputRequests']));
+          break;
+        default:
+          putNew({});
+      }
+    }
+  } catch (error) {
+    await cancelTask(taskId, send, exchange);
+    throw ending.signal.aborted ? ending.signal.reason : error;
+  } finally {
+    ending.abort(new Error('The task has ended.'));
+  }
+}
+
+function toTaskError(error: unknown): ProtocolError {
+  const { code, message, data } = toFields(error);
+  return new ProtocolError(
+    typeof code === 'number' ? code : rpcCodes.internal,
+    textOf(message) ?? 'The task failed.',
+    data,
+  );
+}
+
+/** The result of a task of a legacy server. The request for it lasts as long as the task. */
+async function awaitLegacyTask(task: Fields, send: SendToServer, exchange: Exchange): Promise<Fields> {
+  const taskId = readTaskId(task);
+  try {
+    return await send({ method: 'tasks/result', params: { taskId } }, { ...exchange, headers: undefined });
+  } catch (error) {
+    await cancelTask(taskId, send, exchange);
+    throw error;
+  }
+}
+
+function readTaskId({ taskId }: Fields): string {
+  if (typeof taskId !== 'string') throw new Error('The server made a task without an id.');
+  return taskId;
+}
+
+/** Tells the server, if the call was cancelled. */
+async function cancelTask(taskId: string, send: SendToServer, exchange: Exchange): Promise<void> {
+  if (exchange.signal?.aborted !== true) return;
+  const plain = { ...exchange, headers: undefined, signal: undefined };
+  await send({ method: 'tasks/cancel', params: { taskId } }, plain).catch(() => undefined);
+}
+
+/**
+ * Which call a request is about. The protocol has no key for that, so the gateway takes the best evidence:
+ *
+ * 1. the id that the client gives the call in `_meta`,
+ * 2. a state or task id that this gateway signed,
+ * 3. the request id within the live session of a legacy client.
+ *
+ * A request without any of them is a new call. If it looks like an earlier one whose effect is unknown, the runtime
+ * asks a person. The configured argument of a tool is the tool's idempotency key, and the runtime reads it.
+ */
+
+/** `_meta` keys that hold the id of a call: ours, and those of known clients. */
+const idKeys = ['quittance/callId', 'claudecode/toolUseId', 'callId'] as const;
+
+const isPlain = /^[\w.:-]{1,128}$/;
+
+/** The id under which the call is recorded. Undefined if nothing identifies it. */
+function mcpCallId({ meta, sessionId, requestId }: ClientRequest): string | undefined {
+  for (const key of idKeys) {
+    const given = textOf(meta[key]);
+    if (given !== undefined && given !== '') return isPlain.test(given) ? given : `mcp_${shortHash(given)}`;
+  }
+  if (sessionId === undefined) return undefined;
+  return `rpc_${shortHash(sessionId)}_${typeof requestId === 'number' ? requestId : shortHash(requestId)}`;
+}
+
+/**
+ * `Mcp-Param-*` headers, which repeat arguments for the machines between a client and a server over HTTP. They are made
+ * from the arguments that are sent: the client may have none (stdio), and the runtime may have coerced the client's.
+ */
+
+const key = 'x-mcp-header';
+const isToken = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const types: ReadonlySet<unknown> = new Set(['string', 'integer', 'boolean']);
+const deepest = 20;
+
+/** The headers that the input schema of a tool declares, for arguments that are given. */
+export function toParamHeaders(inputSchema: unknown, args: unknown): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const visit = (schema: Fields, value: unknown, depth: number): void => {
+    const name = schema[key];
+    if (depth > 0 && typeof name === 'string' && isToken.test(name) && types.has(schema['type'])) {
+      const text = toText(value);
+      if (text !== undefined) found[`Mcp-Param-${name}`] = encode(text);
+    }
+    if (depth === deepest || !isFields(value)) return;
+    for (const [property, inner] of Object.entries(toFields(schema['properties'])))
+      if (isFields(inner) && Object.hasOwn(value, property)) visit(inner, value[property], depth + 1);
+  };
+  visit(toFields(inputSchema), args, 0);
+  return found;
+}
+
+function toText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return String(value);
+  return undefined;
+}
+
+/** A text that a header cannot hold as it is, or that looks encoded, is sent in base64. */
+function encode(text: string): string {
+  const isPlain =
+    /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text);
+  return isPlain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}

@@ -9,7 +9,7 @@ import { safeText } from '../../base/safe-text.ts';
 import { isCallEvent } from '../../ledger/fold-stored.ts';
 import { foldCall } from '../../call/evolve.ts';
 import type { Call, Confirmation } from '../../call/call.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { ApprovalAnswer } from '../serve/approvals.ts';
 import {
   approvalWayFor,
@@ -29,9 +29,10 @@ import type { HeldCall } from './governed-calls.ts';
 import type { Fields } from './relayed-request.ts';
 import { toFields, textOf } from './relayed-request.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
+import { findCalls } from '../../ledger/reads.ts';
 
 export type HeldCallsOptions = {
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly sessions: CallSessions;
   readonly catalog: () => ToolCatalog;
   readonly consoleUrl: string | undefined;
@@ -183,14 +184,14 @@ export class HeldCalls {
   async #findSession(callId: string, client: ClientRequest): Promise<string | undefined> {
     const { sessions, ledger } = this.#options;
     const current = await sessions.find(client);
-    if (callId === '' || (await ledger.journal.readCall(current, callId)) !== undefined) return current;
-    const { rows } = await ledger.queries.findCalls({ idStart: callId, limit: 100 });
+    if (callId === '' || (await ledger.readCall(current, callId)) !== undefined) return current;
+    const { rows } = await findCalls(ledger, { idStart: callId, limit: 100 });
     return rows.find((row) => row.callId === callId && sessions.isOf(row.sessionId, client.caller))
       ?.sessionId;
   }
 
   async #read(sessionId: string, callId: string): Promise<Call | undefined> {
-    const stored = await this.#options.ledger.journal.readCall(sessionId, callId);
+    const stored = await this.#options.ledger.readCall(sessionId, callId);
     return stored === undefined ? undefined : foldCall(stored.events.filter(isCallEvent));
   }
 }

@@ -14,6 +14,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { randomUUID } from 'node:crypto';
+import { withNoStore } from '../serve/mcp-fetch.ts';
 import { refuseOtherOrigins } from '../serve/own-origin.ts';
 import type { Caller } from './client-request.ts';
 import { Face } from './face.ts';
@@ -73,6 +74,10 @@ export class HttpFace {
   }
 
   async fetch(request: Request): Promise<Response> {
+    return withNoStore(await this.#answer(request));
+  }
+
+  async #answer(request: Request): Promise<Response> {
     const caller = await this.#identify(request);
     if (caller instanceof Response) return caller;
     if (request.method !== 'POST') return this.#serveLegacy(request, undefined, caller);

@@ -60,9 +60,10 @@ export function createOAuthFetch(options: OAuthFetchOptions): typeof fetch {
     ...(lookup !== undefined && { lookup }),
   });
   return async (input, init) => {
-    if (!mayRegister && isRegistration(init))
+    const request = new Request(input, init);
+    if (!mayRegister && isRegistration(request))
       throw new Error('A client is registered only while a person signs in.');
-    return guarded(input, init);
+    return guarded(request);
   };
 }
 
@@ -70,8 +71,8 @@ const isResourceMetadata = ({ pathname }: URL): boolean =>
   pathname.startsWith('/.well-known/oauth-protected-resource');
 
 /** The SDK registers with JSON, and asks for tokens with a form. */
-const isRegistration = (init: RequestInit | undefined): boolean =>
-  init?.method === 'POST' && !(init.body instanceof URLSearchParams);
+const isRegistration = ({ method, headers }: Request): boolean =>
+  method !== 'GET' && headers.get('content-type')?.startsWith('application/x-www-form-urlencoded') !== true;
 
 /** The address of its metadata that the server names, if it is on the server's own origin. */
 export const ownMetadataUrl = (named: URL | undefined, { url }: HttpAddress): URL | undefined =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openTransport } from './open-transport.ts';
+import { openTransport } from './upstream.ts';
 
 const event = `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'x', params: { text: 'x'.repeat(2 ** 20) } })}\n\n`;
 

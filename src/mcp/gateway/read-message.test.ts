@@ -1,7 +1,7 @@
 import { deserializeMessage } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readMessage } from './read-message.ts';
+import { readMessage } from './line-buffer.ts';
 
 /** What the SDK makes of a line, or that it refuses it. */
 const outcomeOf = (read: (line: string) => unknown, line: string): unknown => {

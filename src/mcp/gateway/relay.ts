@@ -2,19 +2,21 @@
  * Everything but calls of tools, passed on to the server it concerns and back unchanged. With several servers, names
  * get a prefix and lists are read one server after the other. A resource belongs to the first server that lists it.
  */
-import { ProtocolError } from '@modelcontextprotocol/client';
-import { toClientList } from './client-list.ts';
+import type { Redactor } from '../../base/redaction.ts';
+import { ProtocolError, isSpecType } from '@modelcontextprotocol/client';
 import type { ClientRequest } from './client-request.ts';
 import { progressOf } from './client-request.ts';
 import type { Exchange } from './connection.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
-import { isFields, toFields, rpcCodes, textOf } from './relayed-request.ts';
+import { isFields, toFields, rpcCodes, textOf, toFieldsList } from './relayed-request.ts';
 import type { SendToServer } from './open-call.ts';
 import { askEach } from './open-call.ts';
 import { toNextRound } from './next-round.ts';
 import type { OpenRequests } from './open-requests.ts';
 import type { ResourceOwners } from './resource-owners.ts';
-import { withoutOwnKeys } from './server-words.ts';
+import type { Offer } from '../review/server-texts.ts';
+import { withoutOtherAnswers } from '../tools/read-call-tool-result.ts';
+import { hideInWords, withoutOwnKeys } from './server-words.ts';
 import type { ServerNames } from './server-names.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -29,7 +31,7 @@ const lists: Readonly<Record<string, { readonly field: string; readonly capabili
 /** How long one of several servers may take to list what it has. */
 const patienceMs = 10_000;
 
-export type RelayOptions = {
+type RelayOptions = {
   readonly upstreams: readonly Upstream[];
   readonly names: ServerNames;
   /** Sends over the connection that this client has to the server. */
@@ -48,6 +50,9 @@ export type RelayOptions = {
   /** Requests during which a legacy server may ask a modern client. */
   readonly openRequests: OpenRequests;
   readonly log: (server: string, line: string) => void;
+  readonly redactor: Redactor;
+  /** May clients get the prompts or the resources of this server? */
+  readonly offers: (upstream: Upstream, offer: Offer) => Promise<boolean>;
 };
 
 /** During others, e.g. a completion, the modern protocol has no questions, and the server gets an error. */
@@ -80,12 +85,37 @@ export class Relay {
     }
   }
 
+  /** The answer of a server with its secrets hidden. Tools are learned as they were listed, and hidden when shown. */
   async #send(upstream: Upstream, given: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const { redactor } = this.#options;
+    try {
+      const result = await this.#exchange(upstream, given, client);
+      return given.method === 'tools/list' ? result : hideInWords(redactor, result);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      const { code, message, data } = error;
+      const hidden = hideInWords(redactor, { message, data });
+      throw new ProtocolError(code, String(hidden['message']), hidden['data']);
+    }
+  }
+
+  async #exchange(upstream: Upstream, given: RelayedRequest, client: ClientRequest): Promise<Fields> {
+    const offer = offerOf(given);
+    if (offer !== undefined && !(await this.#options.offers(upstream, offer)))
+      throw new ProtocolError(
+        rpcCodes.invalidParams,
+        `The ${offer} of the server ${JSON.stringify(upstream.name)} were not approved. Review them: quittance mcp review`,
+      );
     const send = this.#options.sendTo(upstream);
     const request = withInput(given, client);
     if (client.era === 'modern' && mayAsk.has(given.method))
       return readRelayed(await this.#options.openRequests.send(request, client, send));
     let result = await send(request, toExchange(client));
+    if (result['resultType'] === 'input_required' && !mayAsk.has(given.method))
+      throw new ProtocolError(
+        rpcCodes.internal,
+        'The server answered with a question, which this request cannot become.',
+      );
     // A modern server asks by its result. A legacy client is asked at once, and the request is sent again.
     for (let round = 1; client.era === 'legacy' && result['resultType'] === 'input_required'; round++) {
       const ask = (requests: Fields): Promise<Fields> => askEach(requests, client.ask);
@@ -116,7 +146,9 @@ export class Relay {
       const isWhole = cursor === undefined && next === undefined;
       found.push(...(await this.#show(upstream, list.field, page[list.field], isWhole, client.era)));
       if (next === undefined && !isLast) continue;
-      const { nextCursor: _, ...rest } = page;
+      // Its entries are hidden one by one, when they are shown.
+      const { nextCursor: _, [list.field]: __, ...said } = page;
+      const rest = hideInWords(this.#options.redactor, said);
       const own = isLast && list.field === 'tools' ? ownTools() : [];
       return {
         ...rest,
@@ -137,6 +169,8 @@ export class Relay {
   ): Promise<Fields | undefined> {
     const isOnly = this.#options.upstreams.length === 1;
     if (!isOnly && upstream.isKnown && !upstream.can(capability)) return undefined;
+    const offer = offerOf({ method });
+    if (offer !== undefined && !(await this.#options.offers(upstream, offer))) return undefined;
     const { cursor: _, ...rest } = params ?? {};
     try {
       const asked = { ...rest, ...(cursor !== undefined && { cursor }) };
@@ -169,7 +203,9 @@ export class Relay {
     const toList = (entries: unknown): readonly Fields[] => toClientList(field, entries, { era, onLeftOut });
     switch (field) {
       case 'tools':
-        return toList(await showTools(upstream, Array.isArray(given) ? given : [], isWhole));
+        return toList(await showTools(upstream, Array.isArray(given) ? given : [], isWhole)).map((tool) =>
+          hideInWords(this.#options.redactor, tool),
+        );
       case 'prompts':
         return toList(given).flatMap((prompt) => {
           const name = names.toClient(upstream.name, String(prompt['name']));
@@ -253,10 +289,19 @@ export class Relay {
   }
 }
 
+/** What a request would put before a model without a call of a tool. */
+function offerOf({ method, params }: RelayedRequest): Offer | undefined {
+  if (method.startsWith('prompts/')) return 'prompts';
+  if (method.startsWith('resources/')) return 'resources';
+  if (method !== 'completion/complete') return undefined;
+  return toFields(params?.['ref'])['uri'] === undefined ? 'prompts' : 'resources';
+}
+
 /** Only a call of a tool can become a task, and the gateway makes those itself. Its own keys of `_meta` are removed. */
 function readRelayed(result: Fields): Fields {
   if (result['resultType'] !== 'task' && !isFields(result['task'])) {
-    const { _meta, ...rest } = result;
+    const { _meta, ...rest } =
+      result['resultType'] === 'input_required' ? result : withoutOtherAnswers(result);
     const meta = withoutOwnKeys(_meta);
     return { ...rest, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
   }
@@ -310,4 +355,73 @@ function readCursor(given: unknown, servers: number): Place {
     // Refused below.
   }
   throw new ProtocolError(rpcCodes.invalidParams, 'Invalid cursor');
+}
+
+/**
+ * Lists as clients accept them. A client rejects a whole list because of one entry that breaks the protocol. So such
+ * an entry is mended or left out, and the entries of other servers stay.
+ */
+
+const isEntry: Readonly<Record<string, (entry: unknown) => boolean>> = {
+  tools: isSpecType.Tool,
+  prompts: isSpecType.Prompt,
+  resources: isSpecType.Resource,
+  resourceTemplates: isSpecType.ResourceTemplate,
+};
+
+/** More entries of one page are left out. */
+const mostEntries = 10_000;
+
+/** `onLeftOut` receives the name of an entry that clients would not accept, e.g. a second one of the same name. */
+function toClientList(
+  field: string,
+  given: unknown,
+  { era, onLeftOut }: { readonly era: Era; readonly onLeftOut: (name: string) => void },
+): readonly Fields[] {
+  const isValid = isEntry[field] ?? isFields;
+  const seen = new Set<unknown>();
+  return toFieldsList(Array.isArray(given) ? given.slice(0, mostEntries) : given).flatMap((entry) => {
+    const mended = field === 'tools' ? toClientTool(entry, era) : entry;
+    const key = entry['uri'] ?? entry['uriTemplate'] ?? entry['name'];
+    const isNew = seen.size < seen.add(key).size;
+    if (isNew && isValid(mended)) return [mended];
+    onLeftOut(String(key));
+    return [];
+  });
+}
+
+/**
+ * The gateway makes the tasks of legacy servers itself, so the client makes a plain call. An output that is not an
+ * object exists only in the modern protocol.
+ */
+function toClientTool(listed: Fields, era: Era): Fields {
+  const { inputSchema, outputSchema, execution: _, ...tool } = listed;
+  const isPromised = isFields(outputSchema) && (era === 'modern' || outputSchema['type'] === 'object');
+  return {
+    ...tool,
+    inputSchema: toClientSchema(isFields(inputSchema) ? inputSchema : {}, 'object'),
+    ...(isPromised && { outputSchema: toClientSchema(outputSchema, outputSchema['type']) }),
+  };
+}
+
+/** Older clients accept only objects as schemas of properties. A schema that they accept stays as it is. */
+function toClientSchema(schema: Fields, type: unknown): Fields {
+  const { properties, required, ...others } = schema;
+  const isList = Array.isArray(required) && required.every((name) => typeof name === 'string');
+  const isFine = isFields(properties) && Object.values(properties).every(isFields);
+  if (schema['type'] === type && (isFine || properties === undefined) && (isList || required === undefined))
+    return schema;
+  return {
+    ...others,
+    ...(type !== undefined && { type }),
+    ...(isFields(properties) && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, inner]) => [
+          name,
+          inner === false ? { not: {} } : isFields(inner) ? inner : {},
+        ]),
+      ),
+    }),
+    ...(isList && { required }),
+  };
 }

@@ -2,7 +2,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
-import { toLastingFact } from '../../runtime/input/caller-facts.ts';
+import { toLastingFact } from '../../runtime/call-input.ts';
 import type { Caller } from './client-request.ts';
 import { Face } from './face.ts';
 import type { Gateway } from './gateway.ts';

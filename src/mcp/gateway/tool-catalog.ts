@@ -11,23 +11,25 @@ import { isQuittanceError } from '../../base/error.ts';
 import type { QuietHours } from '../../base/quiet-hours.ts';
 import { contractsFromMultiple } from '../../contracts/from-multiple.ts';
 import type { LoadedContracts } from '../../contracts/loaded-contracts.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { Runtime } from '../../runtime/create-runtime.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
-import type { ProtectedFiles } from '../../runtime/files/own-files.ts';
-import type { Telemetry } from '../../runtime/host/telemetry.ts';
+import type { ProtectedFiles } from '../../runtime/own-files.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
 import { readArtifactName } from '../../runtime/read-artifact.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import type { ServerEntry, ToolSetting } from '../config/server-entry.ts';
-import { reviewRules } from '../review/review-rules.ts';
-import { instructionsName } from '../review/instructions.ts';
+import { isTextName } from '../review/server-texts.ts';
 import type { ToolReview, ToolReviews } from '../review/tool-reviews.ts';
 import type { ListedClass, ListedTool } from '../tools/listed-tool.ts';
-import { classifyListed, readListedTool, toolDigest } from '../tools/listed-tool.ts';
+import { classifyListed, readListedTool, toolDigest, withoutUnreviewed } from '../tools/listed-tool.ts';
 import type { CallUpstream } from '../tools/tool-from-listed.ts';
 import { toolFromListed } from '../tools/tool-from-listed.ts';
 import { otherCheckName } from './check-name.ts';
 import type { ServerNames } from './server-names.ts';
+import type { BeforeAnswer } from '../../policy/language/code-rule.ts';
+import type { PolicyCall } from '../../policy/language/policy-call.ts';
+import { contracts } from '../../contracts/contracts.ts';
 
 export type CatalogTool = {
   /** The name that clients see. */
@@ -42,8 +44,8 @@ export type CatalogTool = {
   readonly tool: AnyTool;
 };
 
-export type CatalogOptions = {
-  readonly ledger: Ledger;
+type CatalogOptions = {
+  readonly ledger: OpenLedger;
   readonly contracts: LoadedContracts | undefined;
   readonly protectedFiles: ProtectedFiles | undefined;
   readonly quietHours: readonly QuietHours[];
@@ -59,6 +61,8 @@ export type CatalogOptions = {
   readonly log: (server: string, line: string) => void;
   /** A runtime was closed because another one takes its place. Calls that it held need the other one. */
   readonly onReplaced: () => void;
+  /** An answer of a person changed what clients may see or call. */
+  readonly onReconsidered: () => void;
 };
 
 /** Names of tools of the gateway that it does not give up for a server. */
@@ -124,9 +128,18 @@ export class ToolCatalog {
 
   /** The answers about this server have changed: its tools are judged again. */
   reconsider(entry: ServerEntry): void {
-    for (const { name, server, listed } of this.#tools.values())
-      if (server === entry.name) this.#tools.set(name, this.#make(entry, listed, name));
+    let hasChanged = false;
+    for (const known of this.#tools.values()) {
+      if (known.server !== entry.name) continue;
+      const made = this.#make(entry, known.listed, known.name);
+      hasChanged ||=
+        JSON.stringify([made.review, made.shown]) !== JSON.stringify([known.review, known.shown]);
+      this.#tools.set(known.name, made);
+    }
+    // Two gateways whose servers list different tools would otherwise wake each other without end.
+    if (!hasChanged) return;
     this.#renew();
+    this.#options.onReconsidered();
   }
 
   /** `seen`: the tools of the list so far. The first of a name counts, because clients accept a name once. */
@@ -142,7 +155,7 @@ export class ToolCatalog {
       if (!isOffered(entry, listed.name)) return undefined;
       const name = names.toClient(entry.name, listed.name);
       if (name === undefined) throw new Error(`The name "${listed.name}" is too long for clients.`);
-      if (listed.name === instructionsName) throw new Error('No tool may have this name.');
+      if (isTextName(listed.name)) throw new Error('No tool may have this name.');
       if (ownNames.has(name)) throw new Error(`The name "${name}" is taken by a tool of the gateway.`);
       if (seen.has(name)) throw new Error(`The name "${name}" is listed twice.`);
       const known = this.#tools.get(name);
@@ -170,9 +183,11 @@ export class ToolCatalog {
       : {};
     const { textLimit } = this.#options;
     const found = classifyListed(listed, { isTrusted: entry.isTrusted });
-    const review = this.#options.reviews?.read(entry, listed) ?? unreviewed(setting, listed, found);
-    // The name of an unknown tool only suggests a mode: a declared read would be repeated after a crash.
-    const isGuess = review.status === 'unknown' && found.origin !== 'annotated';
+    const { reviews } = this.#options;
+    const review = reviews?.read(entry, listed) ?? unreviewed(setting, listed, found);
+    // A name only suggests a mode: a declared read would be repeated after a crash, and viewers may call it.
+    const isStated = review.status !== 'unknown' && (reviews !== undefined || setting.mode !== undefined);
+    const isGuess = found.origin !== 'annotated' && !isStated;
     const mode = isGuess ? undefined : review.status === 'unknown' ? review.proposed : review.mode;
     const tool = toolFromListed(listed, {
       name,
@@ -184,7 +199,8 @@ export class ToolCatalog {
       traits: { timeoutMs: toolTimeoutMs },
       ...(textLimit !== undefined && { textLimit }),
     });
-    const shown = review.status === 'changed' ? review.approved : listed;
+    const said = review.status === 'changed' ? review.approved : listed;
+    const shown = entry.isTrusted ? said : withoutUnreviewed(said);
     return { name, server: entry.name, listed, shown, review, setting, tool };
   }
 
@@ -260,3 +276,71 @@ function unreviewed(setting: ToolSetting, listed: ListedTool, { mode, origin }: 
 /** May clients see the tool, by the lists in the configuration? */
 const isOffered = ({ onlyTools, hiddenTools }: ServerEntry, name: string): boolean =>
   onlyTools?.includes(name) !== false && hiddenTools?.includes(name) !== true;
+
+type ReviewRulesOptions = {
+  /** The state of a tool by its name in the runtime. Undefined for tools that need no review, such as our own. */
+  readonly reviewOf: (toolName: string) => ToolReview | undefined;
+  /** Calls of tools without an answer run, and are recorded as what would have been asked. */
+  readonly observe: boolean;
+};
+
+/** How long a held call waits. Reviews are often made hours later. */
+const timeoutSeconds = 24 * 3_600;
+
+/**
+ * The rules by which calls of tools without a valid review ask. Compose them with other contracts by
+ * `contractsFromMultiple`. A changed tool asks in observe mode too: a person approved something else.
+ */
+export function reviewRules({ reviewOf, observe }: ReviewRulesOptions): LoadedContracts {
+  const askByMode = ({ toolName }: PolicyCall): BeforeAnswer => {
+    const review = reviewOf(toolName);
+    if (review?.status !== 'approved' || (review.mode !== 'destructive' && review.mode !== 'local'))
+      return undefined;
+    return ask(`Tools of the mode ${review.mode} ask before they run.`);
+  };
+  const ask = (message: string): BeforeAnswer => ({ action: 'ask', message, timeoutSeconds });
+  return contracts({
+    name: 'reviews of MCP tools',
+    rules: [
+      // The runtime asks by mode itself, unless it observes.
+      ...(observe ? [{ id: 'mcp-mode-asks', mode: 'observe' as const, before: askByMode }] : []),
+      {
+        id: 'mcp-tool-blocked',
+        before: ({ toolName }) =>
+          reviewOf(toolName)?.status === 'blocked'
+            ? { action: 'block', message: 'A person blocked this tool.' }
+            : undefined,
+      },
+      {
+        id: 'mcp-tool-asks',
+        mode: observe ? 'observe' : 'enforce',
+        before: ({ toolName }) => {
+          const review = reviewOf(toolName);
+          return review?.status === 'approved' && review.asks
+            ? ask('A person decides about every call of this tool.')
+            : undefined;
+        },
+      },
+      {
+        id: 'mcp-tool-not-reviewed',
+        mode: observe ? 'observe' : 'enforce',
+        before: ({ toolName }) =>
+          reviewOf(toolName)?.status === 'unknown'
+            ? ask('This tool was not reviewed yet, so a person decides about this call.')
+            : undefined,
+      },
+      {
+        id: 'mcp-tool-changed',
+        before: ({ toolName }) => {
+          const review = reviewOf(toolName);
+          if (review?.status !== 'changed') return undefined;
+          return ask(
+            review.changed === 'tool'
+              ? 'The description or schema of this tool changed since it was approved, so a person decides about this call.'
+              : 'The server of this tool has another address, folder or environment than the one that was approved, so a person decides about this call.',
+          );
+        },
+      },
+    ],
+  });
+}

@@ -4,14 +4,16 @@
  * 1. Answers of people are read before the tools are judged.
  * 2. A server that was started again may list other tools. It lists them before the next call.
  */
+import { ProtocolError } from '@modelcontextprotocol/client';
 import { ToolError } from '../../call/tool-error.ts';
 import type { ToolReviews } from '../review/tool-reviews.ts';
-import { toReviewedInstructions } from '../review/instructions.ts';
+import { reviewedTexts } from '../review/server-texts.ts';
 import { McpNotSent } from '../tools/call-error.ts';
 import { toolDigest } from '../tools/listed-tool.ts';
 import type { JudgedTool } from './governed-calls.ts';
 import type { SendToServer } from './open-call.ts';
-import { textOf } from './relayed-request.ts';
+import type { Fields } from './relayed-request.ts';
+import { rpcCodes, textOf } from './relayed-request.ts';
 import type { CatalogTool, ToolCatalog } from './tool-catalog.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -28,14 +30,17 @@ const mostPages = 100;
 /** Changed lists of one server that are taken over at once, and how long the next one waits. */
 const mostChanges = 20;
 const changeEveryMs = 10_000;
-/** Between two lists that a server caused by announcing changes. Each further one doubles it, until it is quiet. */
+/** Between two lists that a server caused by announcing changes. After a few, each doubles it, until it is quiet. */
 const [leastPauseMs, mostPauseMs] = [1_000, 60_000];
+/** A server that adds tools one by one announces each. */
+const fewLists = 5;
 
 type Pace = {
   /** Changes that may still be taken over, by `at`. */
   left: number;
   at: number;
-  pauseMs: number;
+  /** Lists since the server was quiet. */
+  lists: number;
   listedAt: number;
   waiting: NodeJS.Timeout | undefined;
 };
@@ -66,14 +71,15 @@ export class ToolLists {
     if (pace.waiting !== undefined || this.#isClosed) return;
     const now = this.#options.now();
     const quietMs = now - pace.listedAt;
-    pace.pauseMs =
-      quietMs > mostPauseMs ? 0 : Math.min(mostPauseMs, Math.max(leastPauseMs, pace.pauseMs * 2));
+    pace.lists = quietMs > mostPauseMs ? 0 : pace.lists + 1;
+    const pauseMs =
+      pace.lists === 0 ? 0 : Math.min(mostPauseMs, leastPauseMs * 2 ** Math.max(0, pace.lists - fewLists));
     const list = (): void => {
       pace.waiting = undefined;
       pace.listedAt = this.#options.now();
       void this.refresh(upstream).finally(this.#options.onListed);
     };
-    pace.waiting = setTimeout(list, Math.max(0, pace.pauseMs - quietMs));
+    pace.waiting = setTimeout(list, Math.max(0, pauseMs - quietMs));
     pace.waiting.unref();
   }
 
@@ -83,7 +89,7 @@ export class ToolLists {
     const pace: Pace = {
       left: mostChanges,
       at: this.#options.now(),
-      pauseMs: 0,
+      lists: 0,
       listedAt: -Infinity,
       waiting: undefined,
     };
@@ -175,7 +181,7 @@ export class ToolLists {
     if (reviews !== undefined && isWhole) {
       const instructions =
         upstream.factsFor('legacy')?.instructions ?? upstream.factsFor('modern')?.instructions;
-      const texts = instructions === undefined ? [] : [toReviewedInstructions(instructions)];
+      const texts = reviewedTexts(instructions, (capability) => upstream.can(capability));
       const version = reviews.versionOf(entry.name);
       await reviews.note(entry, [...seen.map((tool) => tool.listed), ...texts]);
       // A person may have answered since the tools were judged above.
@@ -193,13 +199,24 @@ export class ToolLists {
     let cursor: string | undefined;
     for (let page = 0; page < mostPages; page++) {
       const params = cursor === undefined ? {} : { cursor };
-      const result = await send({ method: 'tools/list', params }, noClient);
+      const result = await listTools(upstream, send, params);
       all.push(...(Array.isArray(result['tools']) ? (result['tools'] as unknown[]) : []));
       cursor = textOf(result['nextCursor']);
       if (cursor === undefined) break;
     }
     await this.learn(upstream, all, true);
     this.#listedAfter.set(upstream.name, losses);
+  }
+}
+
+/** A server without tools may refuse to list them. It is reviewed for its prompts and resources. */
+async function listTools(upstream: Upstream, send: SendToServer, params: Fields): Promise<Fields> {
+  try {
+    return await send({ method: 'tools/list', params }, noClient);
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === rpcCodes.methodNotFound && !upstream.can('tools'))
+      return { tools: [] };
+    throw error;
   }
 }
 

@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject, parseJson } from '../../base/json.ts';
 import { lockFile, replaceFile } from '../../store/files/replace-file.ts';
-import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import { checkPrivateFile } from '../../runtime/own-files.ts';
 
 export type SignIn = {
   readonly client?: StoredOAuthClientInformation;

@@ -5,22 +5,30 @@
  * 2. A server that fails again and again is started less and less often.
  * 3. A session of a legacy client has its own connection. Modern clients share one, or borrow a legacy one.
  */
-import type { AuthProvider } from '@modelcontextprotocol/client';
+import type { AuthProvider, Transport } from '@modelcontextprotocol/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { McpNotSent } from '../tools/call-error.ts';
 import { createServerFetch } from '../config/checked-fetch.ts';
-import type { ServerEntry } from '../config/server-entry.ts';
+import type { ServerEntry, HttpAddress, OAuthSetting } from '../config/server-entry.ts';
 import type { Connection, Exchange, OpenWire, ServerFacts, SessionHooks } from './connection.ts';
 import { EraRefused, envelopeOf, LegacyConnection, ModernConnection, wantsLogs } from './connection.ts';
 import type { Era, Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields } from './relayed-request.ts';
-import { openTransport } from './open-transport.ts';
-import { createUpstreamAuth } from './upstream-auth.ts';
 import type { Speaker } from './server-words.ts';
 import type { UpstreamTokens } from './upstream-tokens.ts';
 import { Wire } from './wire.ts';
+import {
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  auth,
+  extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { mostMessageBytes, useLineBuffer } from './line-buffer.ts';
+import { OAuthClient, renewalOnly } from './auth-client.ts';
+import { createOAuthFetch, ownMetadataUrl } from './oauth-fetch.ts';
 
-export type UpstreamHost = {
+type UpstreamHost = {
   readonly me: Fields;
   readonly nextId: () => number;
   readonly now: () => number;
@@ -33,7 +41,7 @@ export type UpstreamHost = {
 };
 
 /** The state of a server, for people. */
-export type UpstreamStatus = {
+type UpstreamStatus = {
   readonly server: string;
   readonly status: 'idle' | 'starting' | 'ready' | 'failed';
   readonly era: Era | undefined;
@@ -390,4 +398,160 @@ function authFor(entry: ServerEntry, { signIns, now }: UpstreamHost): AuthProvid
     store: signIns,
     now,
   });
+}
+
+/**
+ * A new connection to a server: its process, or its address. A process gets the environment that its entry names, and
+ * the few variables that every program needs, such as PATH.
+ */
+export function openTransport(
+  entry: ServerEntry,
+  {
+    fetch,
+    auth,
+    onLogLine,
+  }: {
+    readonly fetch: typeof globalThis.fetch;
+    readonly auth: AuthProvider | undefined;
+    readonly onLogLine: (line: string) => void;
+  },
+): Transport {
+  switch (entry.type) {
+    case 'stdio': {
+      const transport = new StdioClientTransport({
+        command: entry.command,
+        args: [...entry.args],
+        env: { ...entry.env },
+        stderr: 'pipe',
+        maxBufferSize: mostMessageBytes,
+        ...(entry.cwd !== undefined && { cwd: entry.cwd }),
+      });
+      useLineBuffer(transport, mostMessageBytes);
+      transport.stderr?.on('data', (chunk: unknown) => {
+        for (const line of String(chunk).split('\n')) if (line.trim() !== '') onLogLine(line);
+      });
+      return transport;
+    }
+    case 'http':
+      return new StreamableHTTPClientTransport(entry.url, {
+        requestInit: { headers: { ...entry.headers } },
+        fetch: (url, init) => boundedFetch(fetch, url, init),
+        ...(auth !== undefined && { authProvider: auth }),
+      });
+    case 'sse':
+      return new SSEClientTransport(entry.url, {
+        requestInit: { headers: { ...entry.headers } },
+        fetch: (url, init) => boundedFetch(fetch, url, init),
+        ...(auth !== undefined && { authProvider: auth }),
+      });
+  }
+}
+
+/**
+ * Ends a response that is too long. A stream that is opened for a session lasts as long as the session, so there each
+ * event has the limit.
+ */
+async function boundedFetch(
+  fetch: typeof globalThis.fetch,
+  url: string | URL,
+  init?: RequestInit,
+): Promise<Response> {
+  const response = await fetch(url, init);
+  if (response.body === null) return response;
+  let read = 0;
+  const lasts = (init?.method ?? 'GET') === 'GET';
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const lastEnd = lasts ? endOfEvents(chunk) : -1;
+        read = lastEnd === -1 ? read + chunk.byteLength : chunk.byteLength - lastEnd;
+        if (read > mostMessageBytes)
+          controller.error(new Error(`The answer is longer than ${mostMessageBytes} bytes.`));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
+}
+
+/** The end of the last event in the chunk. -1 if none ends in it. */
+function endOfEvents(chunk: Uint8Array): number {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const end = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\r\n\r\n'));
+  return end === -1 ? -1 : end + 2;
+}
+
+/**
+ * Access tokens for requests to one MCP server.
+ *
+ * 1. A token is renewed when the server refuses it, once for all requests that wait.
+ * 2. The gateway does not ask a person to sign in. The error says what to type.
+ * 3. Requests to the issuer carry none of the headers that the configuration has for the server.
+ * 4. Nothing is fetched before a person has signed in, unless the configuration has the gateway sign in for itself.
+ */
+
+type UpstreamAuthOptions = {
+  readonly server: string;
+  readonly address: HttpAddress;
+  readonly setting: OAuthSetting | undefined;
+  readonly store: UpstreamTokens;
+  readonly now: () => number;
+};
+
+/** Requests that were under way with the old token are refused after the new one is there. */
+const justNowMs = 2_000;
+
+function createUpstreamAuth(options: UpstreamAuthOptions): AuthProvider {
+  const { address, store, now } = options;
+  let renewing: Promise<void> | undefined;
+  return {
+    token: () => Promise.resolve(store.read(address.url).tokens?.access_token),
+    async onUnauthorized({ response }) {
+      const { at, tokens } = store.read(address.url);
+      if (tokens !== undefined && at !== undefined && now() - at < justNowMs && now() >= at) return;
+      renewing ??= renew(options, response).finally(() => {
+        renewing = undefined;
+      });
+      await renewing;
+    },
+  };
+}
+
+async function renew(
+  { server, address, setting, store, now }: UpstreamAuthOptions,
+  response: Response,
+): Promise<void> {
+  const { url } = address;
+  const isForItself = setting?.grant === 'client_credentials';
+  const signIn = `Sign in: quittance mcp login ${server}`;
+  if (!isForItself && store.read(url).tokens === undefined)
+    throw new McpNotSent(`The server "${server}" wants a sign-in. ${signIn}`);
+  const client = new OAuthClient({
+    url,
+    store,
+    setting,
+    now,
+    redirectUrl: isForItself ? undefined : renewalOnly,
+    onRedirect: () => {
+      throw new McpNotSent(`The sign-in at the server "${server}" has ended. ${signIn}`);
+    },
+  });
+  const { resourceMetadataUrl: named, scope: wanted } = extractWWWAuthenticateParams(response);
+  const resourceMetadataUrl = ownMetadataUrl(named, address);
+  const scope = setting?.scope ?? wanted;
+  try {
+    await auth(client, {
+      serverUrl: url,
+      fetchFn: createOAuthFetch({ address, setting, mayRegister: false }),
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+      ...(scope !== undefined && { scope }),
+    });
+  } catch (error) {
+    if (error instanceof McpNotSent) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new McpNotSent(`The token for the server "${server}" could not be renewed: ${why} ${signIn}`, {
+      cause: error,
+    });
+  }
 }

@@ -8,13 +8,18 @@
  * 4. Ids are unique in the gateway, so a retry never reuses one.
  */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import { ProtocolError } from '@modelcontextprotocol/client';
 import { safeText } from '../../base/safe-text.ts';
 import { isServerNotice } from './methods.ts';
 import type { Fields, RelayedRequest } from './relayed-request.ts';
 import { toFields, isFields, rpcCodes } from './relayed-request.ts';
 import type { Speaker } from './server-words.ts';
-import { toClientNotice, toClientProgress, toClientQuestion, toClientResultOf } from './server-words.ts';
+import {
+  toClientError,
+  toClientNotice,
+  toClientProgress,
+  toClientQuestion,
+  toClientResultOf,
+} from './server-words.ts';
 import { isUnreadable, UnreadableMessage } from './unreadable-message.ts';
 
 /** The server may have handled the request; its answer will not come. */
@@ -194,12 +199,8 @@ export class Wire {
       return;
     }
     this.#waiting.delete(id);
-    if ('error' in message) {
-      const { code, message: text, data } = message.error;
-      waiting.reject(new ProtocolError(code, text, data));
-      return;
-    }
     try {
+      if ('error' in message) throw toClientError(message.error, this.#options.speaker);
       waiting.resolve(toClientResultOf(toFields(message.result), this.#options.speaker));
     } catch (error) {
       waiting.reject(error);

@@ -6,16 +6,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
 import { isJsonObject, readJsonText } from '../../base/json.ts';
 import { lockFile, replaceFile } from '../../store/files/replace-file.ts';
-import type { Documents, StoredDocument } from '../../ledger/documents.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import type { Documents, StoredDocument, OpenLedger } from '../../ledger/ledger.ts';
+import { checkPrivateFile } from '../../runtime/own-files.ts';
 
 /**
  * `ledgerPath`: the file of the ledger, if it has one. Reviews seldom change and states of gateways often do, so a
  * ledger in a file has one file for each.
  */
 export function openReviewDocuments(
-  { documents }: Pick<Ledger, 'documents'>,
+  { documents }: Pick<OpenLedger, 'documents'>,
   ledgerPath: string | undefined,
   content: 'reviews' | 'gateways' = 'reviews',
 ): Documents {
@@ -28,12 +27,12 @@ export function openReviewDocuments(
 class MemoryDocuments implements Documents {
   readonly #stored = new Map<string, { readonly version: number; readonly text: string }>();
 
-  read(name: string, knownVersion = 0): StoredDocument {
+  async read(name: string, knownVersion = 0): Promise<StoredDocument> {
     const { version = 0, text } = this.#stored.get(name) ?? {};
     return { version, text: version === knownVersion ? undefined : text };
   }
 
-  replace(name: string, version: number, text: string): boolean {
+  async replace(name: string, version: number, text: string): Promise<boolean> {
     if ((this.#stored.get(name)?.version ?? 0) !== version) return false;
     this.#stored.set(name, { version: version + 1, text });
     return true;
@@ -55,12 +54,12 @@ class FileDocuments implements Documents {
     this.#what = what;
   }
 
-  read(name: string, knownVersion = 0): StoredDocument {
+  async read(name: string, knownVersion = 0): Promise<StoredDocument> {
     const { version = 0, text } = this.#read().get(name) ?? {};
     return { version, text: version === knownVersion ? undefined : text };
   }
 
-  replace(name: string, version: number, text: string): boolean {
+  async replace(name: string, version: number, text: string): Promise<boolean> {
     const release = lockFile(`${this.#path}.lock`, this.#what);
     try {
       this.#stamp = undefined;

@@ -10,7 +10,9 @@
 import { QuittanceError } from '../../base/error.ts';
 import { readJsonText } from '../../base/json.ts';
 import type { DirectIdentity } from '../../call/identity.ts';
-import type { Documents } from '../../ledger/documents.ts';
+import { checkName } from '../../call/limits.ts';
+import { refuseRole } from '../../call/role.ts';
+import type { Documents } from '../../ledger/ledger.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import type { ServerEntry } from '../config/server-entry.ts';
 import type { ListedTool } from '../tools/listed-tool.ts';
@@ -162,6 +164,7 @@ export class ToolReviews {
    * tool, and `review.mismatch` if the server lists another one by now.
    */
   async approve(answer: NewAnswer): Promise<void> {
+    checkReviewer(answer.by, answer.identity);
     await this.#change(answer.server, (content) => {
       const found = content.seen.get(answer.address);
       const listed = found?.tools.find(({ name }) => name === answer.tool);
@@ -187,6 +190,7 @@ export class ToolReviews {
 
   /** Forgets the answer about a tool: it asks again. False if there was none. */
   async forget({ server, address, tool, by, identity }: Forgetting): Promise<boolean> {
+    checkReviewer(by, identity);
     let found = false;
     await this.#change(server, (content) => {
       const answers = new Map(content.answers);
@@ -247,6 +251,11 @@ export class ToolReviews {
       if (await this.#documents.replace(indexName, version, next)) return;
     }
   }
+}
+
+function checkReviewer(by: string, identity: DirectIdentity | undefined): void {
+  checkName('An answer about a tool', by);
+  refuseRole(identity, 'approver', 'answer about tools');
 }
 
 /** Without a person, the configuration gave the answer. */

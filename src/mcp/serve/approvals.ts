@@ -4,7 +4,7 @@
  */
 import type { Call } from '../../call/call.ts';
 import { visibleForeignText, visibleJson } from '../../base/safe-text.ts';
-import type { PendingCall } from '../../runtime/turn/await-reply.ts';
+import type { PendingCall } from '../../runtime/turn.ts';
 
 type Fields = { readonly [name: string]: unknown };
 

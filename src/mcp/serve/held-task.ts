@@ -1,5 +1,5 @@
 /** A held call as a task of the protocol. */
-import { timeText } from '../../base/clock.ts';
+import { timeText } from '../../base/deadlines.ts';
 import type { Call } from '../../call/call.ts';
 import type { ToolOutcome } from '../../call/outcome.ts';
 

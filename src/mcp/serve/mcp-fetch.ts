@@ -110,15 +110,23 @@ export function createMcpFetch(options: McpFetchOptions): McpFetch {
       if (refused !== undefined) return refused;
       const isLegacy =
         eras.includes('legacy') && (!eras.includes('modern') || (await isLegacyRequest(request)));
-      return isLegacy
-        ? serveLegacy(request, authInfo)
-        : modern.fetch(request, { ...(authInfo !== undefined && { authInfo }) });
+      return withNoStore(
+        await (isLegacy
+          ? serveLegacy(request, authInfo)
+          : modern.fetch(request, { ...(authInfo !== undefined && { authInfo }) })),
+      );
     },
     async close() {
       await modern.close();
       await Promise.all([...sessions.values()].map(({ transport }) => transport.close()));
     },
   };
+}
+
+/** The SDK lets caches keep answers: streams with a check, others as they like. */
+export function withNoStore(response: Response): Response {
+  response.headers.set('cache-control', 'no-store, no-transform');
+  return response;
 }
 
 const refuse = (status: number, code: number, message: string): Response =>

@@ -35,6 +35,7 @@ async function stage(options: ServeMcpOptions = {}, clientId = () => 'ada') {
           throw new Error('No funds.');
         },
       }),
+      defineTool({ name: 'issue_read', run: () => 'open' }),
       defineTool({
         name: 'delete_all',
         run: (args) => {
@@ -87,6 +88,7 @@ describe.each(eras)('a client of the %s era', (era) => {
       'get_sum',
       'get_picture',
       'get_nothing',
+      'issue_read',
       'delete_all',
       'read_artifact',
       'check_call',
@@ -97,7 +99,9 @@ describe.each(eras)('a client of the %s era', (era) => {
       outputSchema: { required: ['sum'] },
       annotations: { readOnlyHint: true },
     });
-    expect(tools[3]?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+    // A client may run a read-only tool unasked: a word anywhere in the name is not enough.
+    expect(tools[3]?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false });
+    expect(tools[4]?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
   });
 
   test('gets results, files, failures and denials, and every call is on record', async () => {
@@ -273,7 +277,7 @@ describe('a modern client', () => {
   }
   const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-  test('with tasks gets a held call as a task, which only it can read', async () => {
+  test('a modern client with tasks gets a held call as a task, which only it can read', async () => {
     let clientId = 'ada';
     const { url, approve } = await stage({}, () => clientId);
     const created = await send(url, 'tools/call', { name: 'delete_all', arguments: {} }, 'delete_all', tasks);
@@ -327,6 +331,23 @@ test('another web page cannot reach a local server', async () => {
     body: '{}',
   });
   expect(response.status).toBe(403);
+});
+
+test('no answer may be stored by a cache', async () => {
+  const { url } = await stage();
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1.0.0' },
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('cache-control')).toContain('no-store');
+  await response.body?.cancel();
 });
 
 test('a client over another transport is served too', async () => {

@@ -7,8 +7,8 @@
  * 2. A change is a compare-and-set, so gateways do not remove each other's reports.
  * 3. The board stays small. The last report about a server is kept as long as there is room.
  */
-import type { Documents } from '../../ledger/documents.ts';
-import type { Owners } from '../../ledger/owners.ts';
+import type { Documents, Ledger } from '../../ledger/ledger.ts';
+import { statusOfOwner } from '../../ledger/reads.ts';
 import type { GatewayReport } from './gateway-report.ts';
 import { parseReports, writeReports } from './gateway-report.ts';
 
@@ -27,15 +27,15 @@ export type SeenGateway = { readonly report: GatewayReport; readonly state: Gate
 export class GatewayBoard {
   readonly #documents: Documents;
   readonly #now: () => number;
-  readonly #owners: Pick<Owners, 'statusOf'>;
+  readonly #ledger: Pick<Ledger, 'query'>;
   #known: { readonly version: number; readonly reports: readonly GatewayReport[] } = {
     version: 0,
     reports: [],
   };
 
-  constructor(documents: Documents, owners: Pick<Owners, 'statusOf'>, now: () => number) {
+  constructor(documents: Documents, ledger: Pick<Ledger, 'query'>, now: () => number) {
     this.#documents = documents;
-    this.#owners = owners;
+    this.#ledger = ledger;
     this.#now = now;
   }
 
@@ -60,7 +60,7 @@ export class GatewayBoard {
 
   async #stateOf({ endedAt, seenAt, ownerId }: GatewayReport): Promise<GatewayState> {
     if (endedAt !== undefined) return 'ended';
-    if ((await this.#owners.statusOf(ownerId)) === 'gone') return 'lost';
+    if ((await statusOfOwner(this.#ledger, ownerId)) === 'gone') return 'lost';
     return Math.abs(this.#now() - seenAt) > staleMs ? 'silent' : 'live';
   }
 

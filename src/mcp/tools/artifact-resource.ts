@@ -1,8 +1,7 @@
 /** Artifacts as MCP resources: the links in place of large files, and how a client reads them. */
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { StoredArtifact } from '../../ledger/artifacts.ts';
-import { readStoredArtifact } from '../../runtime/host/read-stored-artifact.ts';
-import { toReadableArtifact } from '../../runtime/host/readable-artifact.ts';
+import { readStoredArtifact, toReadableArtifact } from '../../runtime/stored-artifact.ts';
 
 const scheme = 'quittance://artifact/';
 
@@ -27,7 +26,9 @@ export function parseArtifactUri(
 export type ReadArtifact = (sessionId: string, artifactId: string) => Promise<StoredArtifact | undefined>;
 
 /** A ledger, or a function that reads its artifacts. */
-export type ArtifactSource = Pick<Ledger, 'artifacts' | 'journal'> | ReadArtifact;
+export type ArtifactSource =
+  | Pick<OpenLedger, 'readArtifact' | 'append' | 'readCall' | 'readSession' | 'query' | 'whenChanged'>
+  | ReadArtifact;
 
 export const toReadArtifact = (source: ArtifactSource): ReadArtifact =>
   typeof source === 'function' ? source : (...named) => readStoredArtifact(source, ...named);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readListedSchema } from './listed-schema.ts';
+import { readListedSchema } from './tool-from-listed.ts';
 
 const nested = (depth: number): unknown => (depth === 0 ? 7 : { a: nested(depth - 1) });
 

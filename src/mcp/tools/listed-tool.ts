@@ -1,11 +1,10 @@
 import { digestJson } from '../../base/canonical.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { isJsonObject, toJson } from '../../base/json.ts';
+import { isJsonObject, toJson, ownValue } from '../../base/json.ts';
 import { describeValue } from '../../tool/describe-value.ts';
 import type { ToolMode } from '../../tool/mode.ts';
 import { classifyTool } from '../../tool/mode.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import { hintedTraits, readHints } from '../../adapters/adopt/tool-hints.ts';
 
 /** A tool as a server lists it. Everything but the name may be missing or wrong: the server wrote it. */
@@ -65,6 +64,18 @@ export function toolDigest(listed: ListedTool): string {
     parts[key] = json.ok ? { value: json.value } : { problem: json.problem };
   }
   return digestJson({ name: listed.name, ...parts });
+}
+
+/**
+ * The tool without what no person reviews, such as icons and members that the protocol does not name. `_meta` stays,
+ * because MCP Apps name the page of a tool in it. The page itself is a resource, and resources are reviewed.
+ */
+export function withoutUnreviewed(listed: ListedTool): ListedTool {
+  const shown: ReadonlySet<string> = new Set(['name', ...reviewed, 'execution', '_meta']);
+  return {
+    ...Object.fromEntries(Object.entries(listed).filter(([key]) => shown.has(key))),
+    name: listed.name,
+  };
 }
 
 /** The JSON Schema of the arguments. Some servers omit `type`, or list no schema at all. */

@@ -2,10 +2,9 @@
  * Reads the result of an MCP tool as the output of a call. Files become artifacts: the output holds their names in
  * place of their data, and nothing else changes.
  */
-import { isJsonObject, toJson } from '../../base/json.ts';
+import { isJsonObject, toJson, ownValue } from '../../base/json.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import { ToolError } from '../../call/tool-error.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import { keepMcpPart } from '../../adapters/adopt/keep-mcp-files.ts';
 
@@ -67,6 +66,14 @@ function metaOf(meta: JsonValue | undefined): { readonly _meta?: JsonObject } {
   if (!isJsonObject(meta)) return {};
   const theirs = Object.entries(meta).filter(([key]) => !isOurs(key));
   return theirs.length === 0 && Object.keys(meta).length > 0 ? {} : { _meta: Object.fromEntries(theirs) };
+}
+
+/** A result without fields of other answers: an end that also asks, or names a task, could be taken for them. */
+export function withoutOtherAnswers<Value>(
+  result: Readonly<Record<string, Value>>,
+): Readonly<Record<string, Value>> {
+  const { resultType: _, inputRequests: __, requestState: ___, task: ____, taskId: _____, ...rest } = result;
+  return rest;
 }
 
 /** Keys of `_meta` that only this program writes: who answered, and what became of a call. */

@@ -8,10 +8,11 @@ import { attachedFilesOf } from '../../call/attached-files.ts';
 import { outcomeToModelContent } from '../../call/model-content.ts';
 import type { OutputFile, ToolOutcome } from '../../call/outcome.ts';
 import type { StoredArtifact } from '../../ledger/artifacts.ts';
-import { isAltered } from '../../runtime/host/read-stored-artifact.ts';
+import { isAltered } from '../../runtime/stored-artifact.ts';
 import type { ArtifactSource, ReadArtifact } from './artifact-resource.ts';
 import { toArtifactUri, toReadArtifact } from './artifact-resource.ts';
 import type { ResultShape } from './read-call-tool-result.ts';
+import { withoutOtherAnswers } from './read-call-tool-result.ts';
 
 /** A tool result in the form that every version of the protocol shares. */
 export type McpToolResult = {
@@ -113,7 +114,7 @@ const wordsOf = (value: JsonValue): string => (typeof value === 'string' ? value
 
 async function passOn(output: JsonValue, files: Files): Promise<McpToolResult> {
   if (!isJsonObject(output)) return { content: [toText(wordsOf(output))] };
-  const { content, ...rest } = output;
+  const { content, ...rest } = withoutOtherAnswers(output);
   const parts = Array.isArray(content) ? (content as readonly JsonValue[]) : [];
   const filled: JsonObject[] = [];
   for (const part of parts) filled.push(isJsonObject(part) ? await files.fill(part) : toText(wordsOf(part)));

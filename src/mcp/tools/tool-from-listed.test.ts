@@ -1,6 +1,6 @@
 import { createRuntime } from 'quittance';
 import { describe, expect, test } from 'vitest';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { createMemoryLedger } from '../../store/memory/memory-ledger.ts';
 import { readArtifactResource } from './artifact-resource.ts';
 import { jsonRpcErrorOf, McpNotSent } from './call-error.ts';
@@ -8,6 +8,7 @@ import type { ListedToolOptions } from './tool-from-listed.ts';
 import { toolFromListed } from './tool-from-listed.ts';
 import type { ToCallToolResultOptions } from './to-call-tool-result.ts';
 import { toCallToolResult } from './to-call-tool-result.ts';
+import { readWholeArtifact } from '../../ledger/reads.ts';
 
 const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 255]).toString('base64');
 
@@ -22,7 +23,7 @@ async function callOnce(
     ledger = createMemoryLedger(),
     id = 'c',
   }: {
-    ledger?: Ledger;
+    ledger?: OpenLedger;
     id?: string;
     listed?: object;
     options?: Partial<ListedToolOptions>;
@@ -101,7 +102,7 @@ describe('a successful result', () => {
     if (outcome.type !== 'ToolExecutionResult') throw new Error(outcome.type);
     expect(outcome.files).toMatchObject([{ mimeType: 'image/png', sizeBytes: 8 }]);
     expect(JSON.stringify(outcome.output)).not.toContain(png);
-    const kept = await ledger.artifacts.read('s', outcome.files?.[0]?.artifactId ?? '');
+    const kept = await readWholeArtifact(ledger, 's', outcome.files?.[0]?.artifactId ?? '');
     expect(Buffer.from(kept?.content as Uint8Array).toString('base64')).toBe(png);
   });
 
@@ -180,7 +181,7 @@ describe('a successful result', () => {
     expect(kept).not.toContain(secret);
   });
 
-  test('for programs is the structured content, else the only part, else all parts', async () => {
+  test('a successful result for programs is the structured content, else the only part, else all parts', async () => {
     const value = async (answer: object) => {
       const { outcome } = await callOnce(answer, { options: { shape: 'value' } });
       return outcome.type === 'ToolExecutionResult' ? outcome.output : outcome;

@@ -1,21 +1,26 @@
 /** A tool of an MCP server as a tool of a runtime: the runtime checks, records and settles each call of it. */
-import { isJsonObject } from '../../base/json.ts';
-import type { JsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
+import type { JsonObject, Awaitable } from '../../base/json.ts';
 import type { AnyTool } from '../../tool/define-tool.ts';
 import { buildTool } from '../../tool/define-tool.ts';
 import type { ToolMode } from '../../tool/mode.ts';
-import { ownValue } from '../../tool/own-value.ts';
-import type { SchemaCheck } from '../../tool/schema.ts';
+import type { SchemaCheck, CompiledSchema, SchemaLocation } from '../../tool/schema.ts';
 import type { StandardSchema } from '../../tool/standard-schema.ts';
 import type { ToolContext } from '../../tool/tool-context.ts';
 import type { ToolTraits } from '../../tool/tool-spec.ts';
 import { toCallError } from './call-error.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { inputSchemaOf } from './listed-tool.ts';
-import type { ListedSchema } from './listed-schema.ts';
-import { readListedSchema } from './listed-schema.ts';
 import type { ResultShape } from './read-call-tool-result.ts';
 import { readCallToolResult } from './read-call-tool-result.ts';
+import type { Context } from 'node:vm';
+import { setImmediate as afterOtherWork } from 'node:timers/promises';
+import { createContext, Script } from 'node:vm';
+import { QuittanceError } from '../../base/error.ts';
+import { describeThrown } from '../../tool/describe-thrown.ts';
+import { readForeignSchema } from '../../tool/foreign-schema.ts';
+import { compileSchema } from '../../tool/schema.ts';
+import { quote } from '../../base/nearest.ts';
 
 /** Sends `tools/call` and returns the result. It may throw any error of an SDK: see `toCallError`. */
 export type CallUpstream = (
@@ -41,7 +46,7 @@ export type ListedToolOptions = {
 };
 
 /** Suited to servers that read files. Plain tools have 12,000. */
-export const mcpTextLimit = 100_000;
+const mcpTextLimit = 100_000;
 
 /** Throws `config.invalid` if a schema of the tool cannot be compiled. */
 export function toolFromListed(listed: ListedTool, options: ListedToolOptions): AnyTool {
@@ -91,7 +96,9 @@ function titleOf({ title, annotations }: ListedTool): string | undefined {
 }
 
 const definedOnly = <Given extends object>(given: Given): Partial<Given> =>
-  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Given>; // fewer keys
+  Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Partial<Given>;
+
+// fewer keys
 
 /** A plain JSON Schema unless its check needs a limit of time. */
 const toInput = ({ schema, isSlow, check }: ListedSchema): JsonObject | StandardSchema =>
@@ -137,4 +144,115 @@ async function checkStructured(schema: ListedSchema, output: unknown): Promise<S
   if (structured === undefined)
     return { issues: [{ message: 'the structured content is missing', path: ['structuredContent'] }] };
   return toStandardResult(await schema.check(structured), output, ['structuredContent']);
+}
+
+/**
+ * Schemas that servers list. Some keywords let a check take hours, e.g. a pattern with nested repetition. The server
+ * chooses the schema, and often the value too. So such a check has a limit of time.
+ */
+
+/** A check may keep the event loop this long. */
+const mostMs = 50;
+/** Below this, a check takes a few milliseconds: values in the schema times values in what is checked. */
+const quickSteps = 200_000;
+/** A machine under load may stop this process for longer than the limit. */
+const mostTries = 3;
+
+type ListedSchema = {
+  /** The part of the listed schema that is checked. */
+  readonly schema: JsonObject;
+  readonly isSlow: boolean;
+  readonly check: (value: unknown) => Awaitable<SchemaCheck>;
+};
+
+/** Throws `config.invalid` if the schema cannot be compiled. `timeoutMs` is for a check that could take very long. */
+export function readListedSchema(
+  listed: JsonObject,
+  place: SchemaLocation,
+  timeoutMs: number = mostMs,
+): ListedSchema {
+  const { schema, isSlow, size } = readForeign(listed, place);
+  const compiled = compileSchema(schema, place);
+  const check = (value: unknown): Awaitable<SchemaCheck> =>
+    !isSlow && isSmall(value, quickSteps / size)
+      ? compiled.check(value)
+      : checkInTime(compiled, value, timeoutMs);
+  return { schema, isSlow, check };
+}
+
+function readForeign(
+  listed: JsonObject,
+  { what, tool }: SchemaLocation,
+): ReturnType<typeof readForeignSchema> {
+  try {
+    return readForeignSchema(listed);
+  } catch (cause) {
+    throw new QuittanceError(
+      'config.invalid',
+      `The ${what} schema of the tool ${quote(tool)} does not compile. ${describeThrown(cause)}`,
+      { tool, field: what },
+      cause,
+    );
+  }
+}
+
+/** JSON Schemas are checked synchronously, so the limit covers the whole check. Other work is done between the tries. */
+function checkInTime(schema: CompiledSchema, value: unknown, timeout: number): Awaitable<SchemaCheck> {
+  return tryInTime(schema, value, timeout) ?? tryAgain(schema, value, timeout);
+}
+
+async function tryAgain(schema: CompiledSchema, value: unknown, timeout: number): Promise<SchemaCheck> {
+  for (let round = 1; round < mostTries; round++) {
+    await afterOtherWork();
+    const checked = tryInTime(schema, value, timeout);
+    if (checked !== undefined) return checked;
+  }
+  return { ok: false, issues: [{ path: [], message: 'could not be checked in time' }] };
+}
+
+/** Undefined if the time was not enough. */
+function tryInTime(
+  schema: CompiledSchema,
+  value: unknown,
+  timeout: number,
+): Awaitable<SchemaCheck> | undefined {
+  try {
+    return runInTime(() => schema.check(value), timeout);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    return undefined;
+  }
+}
+
+/** Has the value at most this many parts? Long texts count as several. */
+function isSmall(value: unknown, most: number): boolean {
+  const open: unknown[] = [value];
+  let found = 0;
+  for (let at = open.pop(); open.length > 0 || at !== undefined; at = open.pop()) {
+    found += typeof at === 'string' ? 1 + at.length / 1_000 : 1;
+    if (found > most) return false;
+    if (typeof at === 'object' && at !== null) {
+      const parts: readonly unknown[] = Array.isArray(at) ? at : Object.values(at);
+      if (found + parts.length > most) return false;
+      open.push(...parts);
+    }
+  }
+  return true;
+}
+
+const runInTime = createTimeLimit();
+
+/** Node stops only scripts after a time. The script runs our own function. One context serves all: it keeps nothing. */
+function createTimeLimit(): <Result>(work: () => Result, timeout: number) => Result {
+  const script = new Script('work()');
+  let context: Context | undefined;
+  return (work, timeout) => {
+    context ??= createContext({});
+    context['work'] = work;
+    try {
+      return script.runInContext(context, { timeout }) as ReturnType<typeof work>;
+    } finally {
+      context['work'] = undefined;
+    }
+  };
 }

@@ -174,7 +174,7 @@ describe('contracts', () => {
     expect(codes([{ ...preRule, tool: '*' }], ['Bash', 'Read'])).toEqual([]);
   });
 
-  it('that leave out many tools get one warning', () => {
+  it('contracts that leave out many tools get one warning', () => {
     const others = Array.from({ length: 22 }, (_, n) => `tool_${n}`);
     const [warning, ...more] = lintRules(compose([preRule, sessionRule]), ['Bash', ...others]);
     expect(warning?.message).toMatch(
@@ -183,7 +183,7 @@ describe('contracts', () => {
     expect(more).toEqual([]);
   });
 
-  it('that only observe by default get a reminder', () => {
+  it('contracts that only observe by default get a reminder', () => {
     const watching = compose([preRule, { ...preRule, id: 'x', tool: 'X', mode: 'enforce' }], {
       defaults: { mode: 'observe' },
     });
@@ -192,7 +192,7 @@ describe('contracts', () => {
     ]);
   });
 
-  it('without problems get no warning', () => {
+  it('contracts without problems get no warning', () => {
     expect(codes([preRule, sessionRule, sandboxRule], ['Bash', 'Read', 'Write'])).toEqual([]);
   });
 });

@@ -32,7 +32,8 @@ export type ConstraintReading =
 export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
   const problems: ContractsProblem[] = [];
   const reading = { source: 'where', locate: () => ({ line: 1, column: 1 }), problems };
-  const settings = createReadSettings();
+  // Grants on record keep their meaning, whatever their texts look like.
+  const settings = createReadSettings({ recorded: true });
   const expression = readExpression(new DocumentReader(nodeFromJson(where), reading), {
     ruleType: 'pre',
     settings,
@@ -66,7 +67,9 @@ export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
           },
           undefined,
         ) === true,
-      samples: leaves.filter(({ operator }) => operator !== 'exists').map(toSample),
+      samples: leaves
+        .filter(({ operator, operandFrom }) => operator !== 'exists' && operandFrom === undefined)
+        .map(toSample),
     },
   };
 }
@@ -74,9 +77,10 @@ export function parseArgumentConstraint(where: JsonObject): ConstraintReading {
 const inWords = (field: string, message: string): string =>
   field === '' ? message.replace(/^document\b/, 'where') : `where.${field}: ${message}`;
 
-function refuseLeaf({ selector, onMissing }: Leaf): string[] {
-  if (selector.source !== 'args')
-    return [`${quote(selector.text)} is not an argument; only args.<name> can be used here.`];
+function refuseLeaf({ selector, operandFrom, onMissing }: Leaf): string[] {
+  const foreign = [selector, operandFrom ?? selector].find(({ source }) => source !== 'args');
+  if (foreign !== undefined)
+    return [`${quote(foreign.text)} is not an argument; only args.<name> can be used here.`];
   return onMissing === 'fire'
     ? [
         `${quote(selector.text)} has on_missing: fire, but a missing value never satisfies a ` +
@@ -110,14 +114,18 @@ function leavesOf(at: Expression): readonly Leaf[] {
   }
 }
 
-function toSample({ selector, operand }: Leaf): JsonObject {
+function toSample({ selector, operand, items }: Leaf): JsonObject {
   let value: JsonValue = operand;
-  for (const key of selector.path.toReversed()) {
-    const holder: { [key: string]: JsonValue } = {};
-    defineMember(holder, key, value);
-    value = holder;
-  }
+  for (const key of items?.path.toReversed() ?? []) value = memberOf(key, value);
+  if (items !== undefined) value = [value];
+  for (const key of selector.path.toReversed()) value = memberOf(key, value);
   return value as JsonObject; // a selector of arguments has at least one step
+}
+
+function memberOf(key: string, value: JsonValue): JsonObject {
+  const holder: { [key: string]: JsonValue } = {};
+  defineMember(holder, key, value);
+  return holder;
 }
 
 /** Only arguments can be looked at. */

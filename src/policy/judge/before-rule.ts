@@ -1,7 +1,7 @@
 /** Rules that judge a call before it runs, each compiled to one function that never throws. */
 import type { Awaitable } from '../../base/json.ts';
 import { describeThrown } from '../../tool/describe-thrown.ts';
-import { isPromiseLike } from '../../base/when-ready.ts';
+import { isPromiseLike } from '../../base/deadlines.ts';
 import type { CallFacts } from './call-facts.ts';
 import type { BeforeAnswer, CodeRule } from '../language/code-rule.ts';
 import { compileExpression } from './compile-expression.ts';

@@ -9,13 +9,13 @@
  */
 import type { JsonValue } from '../../base/json.ts';
 import type { Expression, Leaf } from '../language/expression.ts';
-import { isBuiltInOperator } from '../language/operand.ts';
+import { isBuiltInOperator, operandKinds, type OperandKind } from '../language/operand.ts';
 import type { ReadRegex, Test, Truth } from './operators.ts';
 import { compileOperator } from './operators.ts';
 import type { OutputView } from './output-view.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import type { Select } from './compile-selector.ts';
-import { compileIncomplete, compileSelector } from './compile-selector.ts';
+import { compileIncomplete, compileSelector, followPath } from './compile-selector.ts';
 
 export type Condition = (call: PolicyCall, output: OutputView | undefined) => Truth;
 
@@ -30,7 +30,7 @@ export type CompiledLeaf = {
   readonly leaf: Leaf;
   readonly evaluate: Condition;
   readonly select: Select;
-  readonly test: Test;
+  readonly testFor: TestFor;
 };
 
 export type ExpressionContext = {
@@ -89,25 +89,30 @@ const negate =
 
 function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
   const select = compileSelector(leaf.selector, context.world);
-  const test = compileTest(leaf, context);
-  const { holds } = test;
-  const whenMissing = leaf.operator === 'exists' ? leaf.operand === false : leaf.onMissing === 'fire';
-  // JSON escapes quotes and line breaks, so a text that contains them is searched in both spellings.
-  const inText =
-    leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
+  const testFor = compileTestFor(leaf, context);
+  const { items, operator, operand } = leaf;
+  const fires = leaf.onMissing === 'fire';
+  // For items, `exists` asks about what is in them; a missing list has none.
+  const whenMissing = operator === 'exists' && items === undefined ? operand === false : fires;
   // A rule about commands must not miss one that cannot be read. With `on_missing: skip`, the document says so.
   const isIncomplete =
     leaf.saysMissing === true ? undefined : compileIncomplete(leaf.selector, context.world);
-  const isList = leaf.selector.source === 'found' && leaf.operator !== 'exists';
+  const isFound = leaf.selector.source === 'found' && operator !== 'exists';
   const evaluate: Condition = (call, output) => {
     try {
       const field = select(call, output);
       if (field === undefined) return isIncomplete?.(call) === true ? 'error' : whenMissing;
-      const truth = isList ? holdsForOne(holds, field) : holds(field);
-      if (truth === false && isList && isIncomplete?.(call) === true) return 'error';
+      const test = testFor(call, output);
+      if (test === undefined) return 'error';
+      if (items !== undefined) return holdsForItems(test, field, leaf);
+      const truth = isFound ? holdsForOne(test.holds, field) : test.holds(field);
+      if (truth === false && isFound && isIncomplete?.(call) === true) return 'error';
+      // JSON escapes quotes and line breaks, so a text that contains them is searched in both spellings.
+      const inText =
+        leaf.selector.source === 'output.text' && test.locate?.inParts === true && test.sameInJson !== true;
       if (truth !== false || !inText || output === undefined) return truth;
       const plain = output.plainText();
-      return plain === field ? truth : holds(plain);
+      return plain === field ? truth : test.holds(plain);
     } catch {
       return 'error';
     }
@@ -117,17 +122,31 @@ function compileLeaf(leaf: Leaf, context: ExpressionContext): CompiledLeaf {
     leaf,
     evaluate: traceLeaf === undefined ? evaluate : traced(leaf, evaluate, select, traceLeaf),
     select,
-    test,
+    testFor,
   };
 }
 
 /** For values found in a call: one match is enough, and an error counts. */
-function holdsForOne(holds: Test['holds'], field: JsonValue): Truth {
-  for (const each of Array.isArray(field) ? (field as readonly JsonValue[]) : [field]) {
-    const truth = holds(each);
-    if (truth !== false) return truth;
+const holdsForOne = (holds: Test['holds'], field: JsonValue): Truth =>
+  judgeUntil(true, Array.isArray(field) ? (field as readonly JsonValue[]) : [field], holds);
+
+/** `any` and `every` over the items of a list. A value of another type is an error, as for other operators. */
+function holdsForItems(test: Test, field: JsonValue, { items, operator, operand, onMissing }: Leaf): Truth {
+  if (!Array.isArray(field) || items === undefined) return 'error';
+  return judgeUntil(items.hold === 'any', field as readonly JsonValue[], (item) => {
+    const value = followPath(item, items.path);
+    if (value !== undefined) return test.holds(value);
+    return operator === 'exists' ? operand === false : onMissing === 'fire';
+  });
+}
+
+/** From left to right, up to the first answer that decides or is an error. */
+function judgeUntil(decisive: boolean, list: readonly JsonValue[], judge: (item: JsonValue) => Truth): Truth {
+  for (const item of list) {
+    const truth = judge(item);
+    if (truth !== !decisive) return truth;
   }
-  return false;
+  return !decisive;
 }
 
 const traced =
@@ -144,15 +163,51 @@ const traced =
     return truth;
   };
 
-function compileTest({ operator, operand }: Leaf, { world, readRegex }: ExpressionContext): Test {
-  if (isBuiltInOperator(operator)) return compileOperator(operator, operand, readRegex);
-  const host = Object.hasOwn(world.operators, operator) ? world.operators[operator] : undefined;
-  return {
-    holds: (field: JsonValue): Truth => {
-      // Any answer other than true or false is an error; so is an operator that the host did not register.
-      const answer: unknown = host?.(field, operand);
-      return typeof answer === 'boolean' ? answer : 'error';
-    },
-    locate: undefined,
+/** Undefined: the operand comes from a selector, and what it gives is missing or of the wrong type. */
+type TestFor = (call: PolicyCall, output: OutputView | undefined) => Test | undefined;
+
+function compileTestFor(leaf: Leaf, { world, readRegex }: ExpressionContext): TestFor {
+  const { operator, operand, operandFrom } = leaf;
+  if (!isBuiltInOperator(operator)) {
+    const host = Object.hasOwn(world.operators, operator) ? world.operators[operator] : undefined;
+    const test: Test = {
+      holds: (field: JsonValue): Truth => {
+        // Any answer other than true or false is an error; so is an operator that the host did not register.
+        const answer: unknown = host?.(field, operand);
+        return typeof answer === 'boolean' ? answer : 'error';
+      },
+      locate: undefined,
+    };
+    return () => test;
+  }
+  if (operandFrom === undefined) {
+    const test = compileOperator(operator, operand, readRegex);
+    return () => test;
+  }
+  const select = compileSelector(operandFrom, world);
+  const fits = isOperand[operandKinds[operator]];
+  return (call, output) => {
+    const value = select(call, output);
+    return value !== undefined && fits(value) ? compileOperator(operator, value, readRegex) : undefined;
   };
 }
+
+const isScalar = (value: JsonValue): boolean => typeof value !== 'object';
+const isText = (value: JsonValue): boolean => typeof value === 'string';
+const isListOf =
+  (fits: (value: JsonValue) => boolean) =>
+  (value: JsonValue): boolean =>
+    // The guard does not narrow read-only arrays by itself.
+    Array.isArray(value) && (value as readonly JsonValue[]).every(fits);
+
+/** May a value that a selector gave be an operand of this kind? Patterns are written in the document. */
+const isOperand: { readonly [Kind in OperandKind]: (value: JsonValue) => boolean } = {
+  boolean: () => false,
+  scalar: isScalar,
+  scalars: isListOf(isScalar),
+  text: isText,
+  texts: isListOf(isText),
+  regex: () => false,
+  regexes: () => false,
+  number: (value) => typeof value === 'number',
+};

@@ -3,10 +3,11 @@
  * a list or text select nothing, unless they were sent as data. Absent and null are the same: undefined.
  */
 import type { JsonValue } from '../../base/json.ts';
-import { isPromiseLike } from '../../base/when-ready.ts';
+import { isPromiseLike } from '../../base/deadlines.ts';
 import type { Selector } from '../language/expression.ts';
 import { foundKinds } from '../language/found-kinds.ts';
 import type { OutputView } from './output-view.ts';
+import { classifyTool, riskOfTool } from '../../tool/mode.ts';
 import type { PolicyCall, PolicyWorld } from '../language/policy-call.ts';
 import { countOfMetric, countSelectors } from '../language/session-metric.ts';
 
@@ -20,19 +21,24 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
   if (typeof source === 'object') return compileHostSelector(source.hostPrefix, path, world);
   switch (source) {
     case 'args':
-      return (call) => follow(call.input, path);
+      return (call) => followPath(call.input, path);
     case 'tool.name':
       return (call) => call.toolName;
+    case 'tool.mode':
+      return (call) => call.mode ?? classifyTool(call.toolName).mode;
+    case 'tool.risk':
+      // A host that says the mode says the risk too, if there is one.
+      return (call) => (call.mode === undefined ? riskOfTool(call.toolName) : call.risk);
     case 'environment':
       return () => world.environment;
     case 'principal': {
       const [field = '', ...rest] = path;
       const key = principalKeys.get(field);
       if (key === undefined) return () => undefined;
-      return (call) => follow(call.principal && ownMember(call.principal, key), rest);
+      return (call) => followPath(call.principal && ownMember(call.principal, key), rest);
     }
     case 'metadata':
-      return (call) => follow(call.metadata, path);
+      return (call) => followPath(call.metadata, path);
     case 'env': {
       const name = path.join('.');
       return () => readVariable(world.env(name));
@@ -40,9 +46,9 @@ export function compileSelector({ source, path }: Selector, world: PolicyWorld):
     case 'output.text':
       return (_call, output) => output?.text();
     case 'result':
-      return (_call, output) => follow(output?.result, path);
+      return (_call, output) => followPath(output?.result, path);
     case 'snapshot':
-      return (call) => follow(call.snapshot, path);
+      return (call) => followPath(call.snapshot, path);
     case 'found': {
       const kind = foundKinds.find((each) => each === path[0]);
       if (kind === undefined) return () => undefined;
@@ -84,7 +90,8 @@ const principalKeys: ReadonlyMap<string, string> = new Map([
   ['claims', 'claims'],
 ]);
 
-function follow(from: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
+/** The value at the end of a path of own keys. */
+export function followPath(from: JsonValue | undefined, path: readonly string[]): JsonValue | undefined {
   let at = from;
   for (const key of path) {
     if (typeof at !== 'object' || at === null) return undefined;

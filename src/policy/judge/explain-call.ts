@@ -150,7 +150,7 @@ export async function explainCall(
 const longestValue = 200;
 
 function explainLeaf(
-  { selector, operator, operand }: Leaf,
+  { selector, operator, operand, items }: Leaf,
   field: JsonValue | undefined,
   truth: Truth,
   redactor: Redactor,
@@ -158,7 +158,13 @@ function explainLeaf(
   const masked = field === undefined ? undefined : maskSelected(selector, field, redactor);
   const text = typeof masked === 'string' ? masked : JSON.stringify(masked ?? null);
   const value = text.length > longestValue ? cutText(text, longestValue) : masked;
-  return { selector: selector.text, operator, operand, value, truth };
+  const word =
+    items === undefined
+      ? operator
+      : [items.hold, ...(items.path.length === 0 ? [] : [`item.${items.path.join('.')}`]), operator].join(
+          ' ',
+        );
+  return { selector: selector.text, operator: word, operand, value, truth };
 }
 
 /** Values that a rule redacts from a result are hidden here too. */

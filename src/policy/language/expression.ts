@@ -12,6 +12,12 @@ export type Leaf = {
   /** A word of the language, or one the host registered. */
   readonly operator: string;
   readonly operand: JsonValue;
+  /** The operand is the value of this selector, and `operand` is `{from: …}` as written. An addition. */
+  readonly operandFrom?: Selector;
+  /** The document says that a text which looks like a selector is meant literally. */
+  readonly saysLiteral?: true;
+  /** The operator judges the items of a list, or what is below this path in each of them. An addition. */
+  readonly items?: { readonly hold: 'any' | 'every'; readonly path: readonly string[] };
   /** The result for a field that is absent or null. `exists` ignores it. */
   readonly onMissing: 'fire' | 'skip';
   /** The document itself says `on_missing: skip`, so omitting the field is intended to be harmless. */
@@ -30,6 +36,10 @@ export type Selector = {
 export type SelectorSource =
   | 'args'
   | 'tool.name'
+  /** How far the effects of the tool may reach, as recorded with the call. */
+  | 'tool.mode'
+  /** What a mistake with the tool could cost. Absent for most tools. */
+  | 'tool.risk'
   | 'environment'
   | 'principal'
   | 'metadata'

@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../base/json.ts';
+
 /** A valid but probably unintended part of contracts. It stops nothing. */
 export type LintWarning = {
   readonly code: LintCode;
@@ -16,6 +18,12 @@ export type LintCode =
   | 'never_matches'
   | 'always_matches'
   | 'absent_field'
+  | 'item_selector'
+  | 'selector_as_text'
+  | 'list_argument'
+  | 'argument_type'
+  | 'unknown_argument'
+  | 'looks_like_glob'
   | 'looks_like_regex'
   | 'plain_regex'
   | 'shadowed'
@@ -27,6 +35,9 @@ export type LintCode =
   | 'holds_own_files'
   | 'narrow_command'
   | 'composition';
+
+/** A tool that exists: its name, and the JSON Schema of its arguments if it is known. */
+export type KnownTool = { readonly name: string; readonly inputSchema?: JsonObject | undefined };
 
 /** The finding of one check. The caller adds the rule and its line. */
 export type LintFinding = Pick<LintWarning, 'code' | 'message' | 'advice'>;

@@ -1,6 +1,8 @@
 /** The facts about a call that rules may read. */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { Principal } from '../../tool/tool-context.ts';
+import type { ToolMode } from '../../tool/mode.ts';
+import type { ToolRisk } from '../../tool/name-words.ts';
 import type { ToolResources } from '../../tool/tool-resources.ts';
 import type { FoundTexts } from './found-kinds.ts';
 import type { SessionCounters } from './session-metric.ts';
@@ -15,6 +17,9 @@ export type PolicyCall = {
   readonly snapshot: JsonObject | undefined;
   /** Arguments that name paths, commands and URLs, if the tool declares them; guessed otherwise. */
   readonly resources: ToolResources | undefined;
+  /** Mode and risk of the tool, as recorded with the call; by its name if the host does not say. */
+  readonly mode?: ToolMode | undefined;
+  readonly risk?: ToolRisk | undefined;
   /** Its tool runs in the sandboxed executor, which enforces paths and hosts of sandbox rules in the kernel. */
   readonly confined?: boolean | undefined;
 };

@@ -1,11 +1,26 @@
 /** The fields of each kind of object in a ruleset. One table, used by the loader and by the schema of documents. */
 import type { Rule } from './ruleset.ts';
 
-export const apiVersion = 'edictum/v1';
+/** The public language, and its superset with our additions. */
+export const apiVersions = ['edictum/v1', 'quittance/v1'] as const;
+export type ApiVersion = (typeof apiVersions)[number];
 
-export type ObjectShape = { readonly required: readonly string[]; readonly optional: readonly string[] };
+export type ObjectShape = {
+  readonly required: readonly string[];
+  readonly optional: readonly string[];
+  /** Only `quittance/v1` has these. */
+  readonly added?: readonly string[];
+  /** `edictum/v1` requires these; in `quittance/v1` they are optional. */
+  readonly relaxed?: readonly string[];
+};
 
-export const keysOf = ({ required, optional }: ObjectShape): readonly string[] => [...required, ...optional];
+/** Every key, in any version of the language. */
+export const keysOf = ({ required, optional, added = [], relaxed = [] }: ObjectShape): readonly string[] => [
+  ...required,
+  ...relaxed,
+  ...optional,
+  ...added,
+];
 
 export const rulesetShape: ObjectShape = {
   required: ['apiVersion', 'kind', 'metadata', 'defaults'],
@@ -13,16 +28,16 @@ export const rulesetShape: ObjectShape = {
   optional: ['rules', 'tools', 'observability', 'observe_alongside', 'extends'],
 };
 export const metadataShape: ObjectShape = { required: ['name'], optional: ['description'] };
-// `unlisted_tools` extends the public language.
-export const defaultsShape: ObjectShape = { required: ['mode'], optional: ['unlisted_tools'] };
-export const toolFactsShape: ObjectShape = { required: [], optional: ['side_effect', 'idempotent'] };
+export const defaultsShape: ObjectShape = { required: ['mode'], optional: [], added: ['unlisted_tools'] };
+export const toolFactsShape: ObjectShape = {
+  required: [],
+  relaxed: ['side_effect'],
+  optional: ['idempotent'],
+};
 export const limitsShape: ObjectShape = {
   required: [],
-  optional: [
-    'max_tool_calls',
-    'max_attempts',
-    'max_calls_per_tool',
-    // Extends the public language.
+  optional: ['max_tool_calls', 'max_attempts', 'max_calls_per_tool'],
+  added: [
     'max_failures',
     'max_consecutive_failures',
     'max_failures_per_tool',
@@ -38,8 +53,8 @@ const conditionRule: ObjectShape = {
 };
 
 export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
-  // Without `when` a pre rule applies to every call of its tools. This extends the public language.
-  pre: { required: ['id', 'type', 'tool', 'then'], optional: ['when', 'enabled', 'mode'] },
+  // Without `when` a pre rule applies to every call of its tools.
+  pre: { required: ['id', 'type', 'tool', 'then'], relaxed: ['when'], optional: ['enabled', 'mode'] },
   post: conditionRule,
   session: { required: ['id', 'type', 'limits', 'then'], optional: ['enabled', 'mode'] },
   sandbox: {
@@ -52,15 +67,13 @@ export const ruleShapes: { readonly [Type in Rule['type']]: ObjectShape } = {
       'not_within',
       'allows',
       'not_allows',
-      'chains',
       'outside',
       'timeout',
       'timeout_effect',
-      // Extends the public language.
-      'approval',
       'enabled',
       'mode',
     ],
+    added: ['chains', 'approval'],
   },
 };
 
@@ -69,14 +82,14 @@ const plainThen: ObjectShape = { required: ['action', 'message'], optional: ['ta
 export const thenShapes: { readonly [Type in 'pre' | 'post' | 'session']: ObjectShape } = {
   pre: {
     required: ['action', 'message'],
-    // `approval` extends the public language.
-    optional: ['tags', 'metadata', 'timeout', 'timeout_effect', 'approval'],
+    optional: ['tags', 'metadata', 'timeout', 'timeout_effect'],
+    added: ['approval'],
   },
   post: plainThen,
   session: plainThen,
 };
 
-/** Who may approve. These shapes extend the public language. */
+/** Who may approve: an addition of `quittance/v1`. */
 export const approverKeys = ['roles', 'groups', 'people'] as const;
 export const seatShape: ObjectShape = { required: [], optional: [...approverKeys, 'quorum', 'escalate'] };
 export const escalationShape: ObjectShape = { required: ['after'], optional: approverKeys };

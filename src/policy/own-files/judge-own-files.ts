@@ -16,8 +16,7 @@ import type { ToolResources } from '../../tool/tool-resources.ts';
 import { readBase, type Base } from '../sandbox/found-path.ts';
 import { climbs, foldParts, type PathSpelling } from '../sandbox/path-spelling.ts';
 import type { FileUse } from '../sandbox/programs.ts';
-import { mayNamePaths } from './may-name-paths.ts';
-import { findNamedPaths, type NamedPath } from './named-paths.ts';
+import { mayNamePaths, findNamedPaths, type NamedPath } from './named-paths.ts';
 import type { OwnFile, OwnFilesWorld, LocatedOwnFile } from './own-file.ts';
 import { locateOwnFile, normalizePart } from './own-file.ts';
 import { compilePattern, relatePath, relatePattern, relateTail, type Relation } from './relate-path.ts';
@@ -26,12 +25,14 @@ import { compilePattern, relatePath, relatePattern, relateTail, type Relation } 
 export type JudgedTool = {
   readonly name: string;
   readonly mode: ToolMode;
+  readonly surelyReads: boolean;
   readonly resources?: ToolResources | undefined;
 };
 
 type JudgedCall = {
   readonly toolName: string;
   readonly mode: ToolMode;
+  readonly surelyReads: boolean;
   readonly input: JsonObject;
   readonly resources: ToolResources | undefined;
 };
@@ -65,9 +66,9 @@ export function protectOwnFiles(files: readonly OwnFile[], world: OwnFilesWorld)
     return false;
   };
   const look = { holdsOwnName, roles: new Map<string, boolean>() };
-  return ({ name: toolName, mode, resources }, input) => {
+  return ({ name: toolName, mode, surelyReads, resources }, input) => {
     if (placed.length === 0 || !mayNamePaths(input, look)) return undefined;
-    return judge({ toolName, mode, input, resources }, placed, world, holdsOwnName);
+    return judge({ toolName, mode, surelyReads, input, resources }, placed, world, holdsOwnName);
   };
 }
 
@@ -256,14 +257,14 @@ function isRefused(relation: Relation, file: OwnFile, { use, isTarget }: Naming)
 }
 
 /** How a tool treats files that it names outside of commands: by its mode, else it may write. */
-function useOfTool({ mode, toolName }: JudgedCall): FileUse {
+function useOfTool({ mode, surelyReads, toolName }: JudgedCall): FileUse {
   if (mode === 'destructive') return 'changes';
   const [first = '', ...rest] = splitNameWords(toolName.replace(/^.*__/s, ''));
   const isLister =
     /^(?:list|ls|glob|tree|stat|exists)$/.test(first) &&
     !rest.some((word) => /^(?:and|read|copy|move|zip|upload|backup|delete|export|archive)$/.test(word));
   if (isLister && mode === 'read') return 'lists';
-  return mode === 'read' ? 'reads' : 'writes';
+  return surelyReads ? 'reads' : 'writes';
 }
 
 /** Most paths of one call lie in the same few folders, so each folder is looked up once per call. */

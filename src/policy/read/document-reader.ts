@@ -13,6 +13,8 @@ import type { DocumentEntry, DocumentNode } from './document-node.ts';
 import { jsonFromNode } from './document-node.ts';
 import { listWords, describeNode, isQuotable } from './describe-node.ts';
 import type { DocumentReading, TextLimits, OlderWords } from './document-reading.ts';
+import type { ObjectShape } from '../language/rule-shape.ts';
+import { keysOf } from '../language/rule-shape.ts';
 
 const noOlderWords: OlderWords = Object.freeze({});
 
@@ -79,18 +81,35 @@ export class DocumentReader {
     return this.refuse(`${this.name}${written} is ${describeNode(this.node)}; expected ${what}.`);
   }
 
-  /** An object with these keys and no others. */
+  /** Adds a problem: the document says `edictum/v1` but uses an addition of `quittance/v1`. */
+  refuseAddition(what: string): undefined {
+    return this.refuse(
+      `${what} is an addition of quittance/v1, and this document says edictum/v1. Write apiVersion: ` +
+        'quittance/v1, or let `quittance contracts upgrade` do it.',
+    );
+  }
+
+  /** An object of this shape. Keys that only `quittance/v1` has are refused in `edictum/v1`. */
+  shaped(shape: ObjectShape, olderWords: OlderWords = noOlderWords): ClosedObject<string> | undefined {
+    return this.closed(keysOf(shape), olderWords, this.reading.isPublic === true ? shape.added : undefined);
+  }
+
+  /** An object with these keys and no others. `refused`: keys that this version of the language lacks. */
   closed<Key extends string>(
-    keys: readonly Key[],
+    allKeys: readonly Key[],
     olderWords: OlderWords = noOlderWords,
+    refused: readonly string[] = [],
   ): ClosedObject<Key> | undefined {
+    const keys = refused.length === 0 ? allKeys : allKeys.filter((key) => !refused.includes(key));
     if (this.node.type !== 'map') return this.expected(`an object with ${listWords(keys)}`);
     const found = new Map<string, DocumentReader>();
     for (const entry of this.node.entries) {
       const name = Object.hasOwn(olderWords, entry.key) ? (olderWords[entry.key] ?? entry.key) : entry.key;
       const member = this.#member(entry, name);
       const earlier = found.get(name);
-      if (!(keys as readonly string[]).includes(name)) this.#refuseKey(entry, keys);
+      const isRefused = refused.includes(name);
+      if (isRefused) this.#keyOf(entry).refuseAddition(quote(entry.key));
+      if (!isRefused && !(keys as readonly string[]).includes(name)) this.#refuseKey(entry, keys);
       else if (earlier === undefined) found.set(name, member);
       else
         this.#keyOf(entry).refuse(
@@ -232,5 +251,16 @@ export class ClosedObject<Key extends string> {
 
   required(key: Key): DocumentReader | undefined {
     return this.#found.get(key) ?? this.at.refuse(`${key} is missing: ${this.at.name} requires it.`);
+  }
+
+  /** A field that `edictum/v1` requires and `quittance/v1` does not. */
+  relaxed(key: Key): DocumentReader | undefined {
+    const found = this.#found.get(key);
+    if (found === undefined && this.at.reading.isPublic === true)
+      this.at.refuse(
+        `${key} is missing: ${this.at.name} requires it in edictum/v1. To leave it out, write apiVersion: ` +
+          'quittance/v1, or let `quittance contracts upgrade` do it.',
+      );
+    return found;
   }
 }

@@ -7,6 +7,8 @@ export type DocumentReading = {
   /** Line and column, from 1, of a position in the text. */
   readonly locate: (offset: number) => { readonly line: number; readonly column: number };
   readonly problems: ContractsProblem[];
+  /** True for `edictum/v1`, whose documents may not use our additions. */
+  readonly isPublic?: boolean;
 };
 
 export type TextLimits = {

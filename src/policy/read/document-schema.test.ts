@@ -5,7 +5,7 @@ import { preRule, problemsOf, rulesetOf, sandboxRule, sessionRule } from '../../
 import type { JsonObject, JsonPath, JsonValue } from '../../base/json.ts';
 import { isJsonObject } from '../../base/json.ts';
 import { editJson } from '../../tool/json-edit.ts';
-import { compileJsonSchema } from '../../tool/json-schema.ts';
+import { compileJsonSchema } from '../../tool/schema.ts';
 import { createDocumentSchema } from './document-schema.ts';
 
 const check = compileJsonSchema(createDocumentSchema());
@@ -126,7 +126,7 @@ const wrongValues: readonly JsonValue[] = [
 
 /** Constraints that the schema cannot express and leaves to the loader. */
 const beyondSchema =
-  /Duplicate id|duplicate|valid regular expression|invalid regex|condition is wrong|unknown stage|too deep|only the last/;
+  /Duplicate id|duplicate|valid regular expression|invalid regex|condition is wrong|unknown stage|too deep|only the last|looks like a selector|says edictum\/v1|in edictum\/v1/;
 
 describe('the schema of documents', () => {
   it.each([everything, older, workflow])('accepts documents that load', (document) => {

@@ -3,15 +3,15 @@
  * A JSON Schema (draft 2020-12) of both kinds of documents, for editors. Built from the tables that the loader uses.
  *
  * Every document that loads is valid under it, and an invalid document does not load. It cannot express everything
- * that the loader rejects. Examples: two rules with one id, an invalid regular expression, a deep expression.
+ * that the loader rejects. Examples: two rules with one id, an invalid regular expression, an addition of
+ * `quittance/v1` in a document that says `edictum/v1`.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { expressionSchemaDefinitions } from './expression-schema.ts';
 import type { ReadOptions } from './read-options.ts';
 import {
   actionsOf,
   allowsShape,
-  apiVersion,
+  apiVersions,
   chainWords,
   defaultsShape,
   keysOf,
@@ -36,8 +36,10 @@ import {
   toolFactsShape,
   unlistedEffects,
 } from '../language/rule-shape.ts';
-import { approvalDefinitions } from './approval-fields.ts';
-import { workflowDefinitions, workflowSchema } from './workflow-schema.ts';
+import { approvalDefinitions, approvalFields } from './approval-fields.ts';
+import { operandKinds, type OperandKind } from '../language/operand.ts';
+import { foundKinds } from '../language/found-kinds.ts';
+import { countSelectors } from '../language/session-metric.ts';
 
 const text: JsonObject = { type: 'string', minLength: 1 };
 const texts: JsonObject = { type: 'array', minItems: 1, items: text };
@@ -141,7 +143,7 @@ function ruleDefinitions(): JsonObject {
     limits,
     tools: { ...texts, items: tool },
     within: texts,
-    not_within: texts,
+    not_within: { type: 'array', items: text },
     allows: closed(allowsShape, { commands: texts, domains: texts }, { minProperties: 1 }),
     not_allows: closed(notAllowsShape, { domains: texts }),
     chains: words(chainWords),
@@ -189,7 +191,7 @@ function rulesetSchema(): JsonObject {
   return closed(
     rulesetShape,
     {
-      apiVersion: { const: apiVersion },
+      apiVersion: { enum: apiVersions },
       kind: { enum: ['Ruleset', 'ContractBundle'] },
       metadata: closed(metadataShape, {
         name: { type: 'string', pattern: namePattern.source },
@@ -247,3 +249,159 @@ export function createDocumentSchema({ operators = [], selectors = [] }: ReadOpt
     },
   };
 }
+
+/** The part of the document schema that covers `when`. */
+
+/** Words a host added to the language. */
+type HostWords = { readonly operators: readonly string[]; readonly selectors: readonly string[] };
+
+const closedExpressionSchema = (key: string, value: JsonObject, description: string): JsonObject => ({
+  type: 'object',
+  required: [key],
+  properties: { [key]: value },
+  additionalProperties: false,
+  description,
+});
+const anyScalar: JsonObject = { type: ['string', 'number', 'boolean', 'null'] };
+const anyText: JsonObject = { type: 'string' };
+const literal = (value: JsonObject): JsonObject =>
+  closedExpressionSchema(
+    'literal',
+    value,
+    'This text, although it looks like a selector. Needs quittance/v1.',
+  );
+const from = ref('from');
+
+const operandDefinitions: JsonObject = {
+  from: closedExpressionSchema(
+    'from',
+    { type: 'string', minLength: 1 },
+    'The value of a selector. Needs quittance/v1.',
+  ),
+  scalar: { anyOf: [anyScalar, literal(anyScalar)] },
+  text: { anyOf: [anyText, literal(anyText)] },
+};
+const listOf = (name: string): JsonObject => ({
+  anyOf: [{ type: 'array', minItems: 1, items: ref(name) }, from],
+});
+
+const operandSchemas: { readonly [Kind in OperandKind]: JsonObject } = {
+  boolean: { type: 'boolean' },
+  scalar: { anyOf: [ref('scalar'), from] },
+  scalars: listOf('scalar'),
+  text: { anyOf: [ref('text'), from] },
+  texts: listOf('text'),
+  regex: { type: 'string', description: 'A regular expression in RE2 syntax.' },
+  regexes: { type: 'array', minItems: 1, items: { type: 'string' } },
+  number: { anyOf: [{ type: 'number' }, from] },
+};
+
+/** Definitions for the two places of an expression: before and after the run. */
+function expressionSchemaDefinitions({ operators, selectors }: HostWords): JsonObject {
+  const operands: [string, JsonValue][] = [
+    ...Object.entries(operandKinds).map(([word, kind]): [string, JsonValue] => [word, operandSchemas[kind]]),
+    ...operators.map((word): [string, JsonValue] => [word, true]),
+  ];
+  const oneOperator = (more: readonly [string, JsonValue][], extra: JsonObject = {}): JsonObject => {
+    const choices = [...operands, ...more];
+    return {
+      type: 'object',
+      properties: { ...Object.fromEntries(choices), ...extra },
+      additionalProperties: false,
+      oneOf: choices.map(([word]) => ({ required: [word] })),
+    };
+  };
+  const items: JsonObject = {
+    description: 'Judges the items of a list, or item.<name> of each. Needs quittance/v1.',
+    oneOf: [
+      { $ref: '#/$defs/test' },
+      {
+        type: 'object',
+        minProperties: 1,
+        maxProperties: 1,
+        patternProperties: { [String.raw`^item(\.[^.]+)+$`]: { $ref: '#/$defs/test' } },
+        additionalProperties: false,
+      },
+    ],
+  };
+  return {
+    ...operandDefinitions,
+    test: oneOperator([]),
+    leaf: oneOperator(
+      ['any', 'every'].filter((word) => !operators.includes(word)).map((word) => [word, items]),
+      { on_missing: { enum: ['fire', 'skip'], description: 'The result for an absent field.' } },
+    ),
+    preExpression: expression('preExpression', selectorPattern(selectors, false)),
+    postExpression: expression('postExpression', selectorPattern(selectors, true)),
+  };
+}
+
+function expression(name: string, selector: string): JsonObject {
+  const self: JsonObject = { $ref: `#/$defs/${name}` };
+  const several: JsonObject = { type: 'array', minItems: 1, items: self };
+  return {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 1,
+    properties: { all: several, any: several, not: self },
+    patternProperties: { [selector]: { $ref: '#/$defs/leaf' } },
+    additionalProperties: false,
+  };
+}
+
+function selectorPattern(hostSelectors: readonly string[], afterRun: boolean): string {
+  const path = String.raw`(\.[^.]+)`;
+  const keyed = ['args', 'metadata', 'snapshot', ...(afterRun ? ['result'] : [])];
+  const choices = [
+    String.raw`tool\.(name|mode|risk)`,
+    'environment',
+    ...(afterRun ? [String.raw`output\.text`] : []),
+    `(${keyed.join('|')})${path}+`,
+    String.raw`env\.[\s\S]+`,
+    String.raw`found\.(${foundKinds.join('|')})`,
+    ...(afterRun
+      ? []
+      : [String.raw`session\.(${[...countSelectors.keys()].join('|').replaceAll('.', '\\.')})`]),
+    String.raw`principal\.(user_id|service_id|org_id|role|ticket_ref)`,
+    String.raw`principal\.claims${path}*`,
+    ...(hostSelectors.length === 0 ? [] : [`(${hostSelectors.join('|')})${path}*`]),
+  ];
+  return `^(${choices.join('|')})$`;
+}
+
+/** The part of the document schema that covers workflows. Conditions are plain text here; the loader parses them. */
+
+const name: JsonObject = { type: 'string', pattern: namePattern.source };
+const stageMessage: JsonObject = { type: 'string', minLength: 1, maxLength: longestMessage };
+
+const closedStage = (required: readonly string[], properties: JsonObject): JsonObject => ({
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+});
+
+const workflowSchema: JsonObject = closedStage(['apiVersion', 'kind', 'metadata', 'stages'], {
+  apiVersion: { enum: apiVersions },
+  kind: { const: 'Workflow' },
+  metadata: closedStage(['name'], { name, description: { type: 'string' }, version: text }),
+  stages: { type: 'array', minItems: 1, items: { $ref: '#/$defs/stage' } },
+});
+
+const workflowDefinitions: JsonObject = {
+  gate: closedStage(['condition'], { condition: text, message: stageMessage }),
+  check: {
+    ...closedStage(['message'], { command_matches: text, command_not_matches: text, message: stageMessage }),
+    oneOf: [{ required: ['command_matches'] }, { required: ['command_not_matches'] }],
+  },
+  stage: closedStage(['id'], {
+    id: name,
+    description: { type: 'string' },
+    entry: { type: 'array', items: { $ref: '#/$defs/gate' } },
+    exit: { type: 'array', items: { $ref: '#/$defs/gate' } },
+    tools: { type: 'array', items: text },
+    checks: { type: 'array', items: { $ref: '#/$defs/check' } },
+    approval: closedStage(['message'], { message: stageMessage, ...approvalFields }),
+    terminal: { type: 'boolean' },
+  }),
+};

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseRegex } from '../regex/linear-regex.ts';
-import type { ConditionReading } from './parse-condition.ts';
-import { parseCondition } from './parse-condition.ts';
+import type { ConditionReading } from './read-workflow.ts';
+import { parseCondition } from './read-workflow.ts';
 
 const parse = (text: string): ConditionReading => parseCondition(text, parseRegex);
 const conditionOf = (text: string): unknown => {

@@ -9,7 +9,7 @@ export type SelectorReading =
   | { readonly ok: false; readonly problem: string };
 
 /** Sources that are values themselves and take no path. */
-const wholeSources = ['tool.name', 'environment', 'output.text'] as const;
+const wholeSources = ['tool.name', 'tool.mode', 'tool.risk', 'environment', 'output.text'] as const;
 /** Sources whose members are selected by keys. */
 const keyedSources = ['args', 'metadata', 'result', 'snapshot'] as const;
 
@@ -17,6 +17,15 @@ const principalFields: readonly string[] = ['user_id', 'service_id', 'org_id', '
 
 /** Sources that exist only after the tool has run. */
 export const postSources: ReadonlySet<SelectorSource> = new Set(['output.text', 'result']);
+
+/** Sources that only `quittance/v1` has. */
+export const addedSources: ReadonlySet<SelectorSource> = new Set([
+  'tool.mode',
+  'tool.risk',
+  'snapshot',
+  'found',
+  'session',
+]);
 
 /** The words before the first dot. A host may not register them. */
 export const builtInPrefixes: readonly string[] = [
@@ -82,6 +91,25 @@ export function parseSelector(text: string, hostPrefixes: ReadonlySet<string> = 
         );
   const source = keyedSources.find((each) => each === prefix);
   return source === undefined ? refuse(`${quote(text)} selects nothing.`) : take(source, path);
+}
+
+/** `*`, `files[0]`, `files[]`: other languages select items of lists so. Here it is the name of a member. */
+export const looksLikeItem = (step: string): boolean => /[*[\]]/.test(step);
+
+/** The list whose items such a selector seems to mean: `args.files` for `args.files.*` and `args.files[0].name`. */
+export const listBefore = (text: string): string => text.slice(0, text.search(/\.?[*[\]]/));
+
+/**
+ * The selector, with at least one dot, that a text on the right seems to mean. Other languages, and our messages, write
+ * it in braces: `{metadata.owner}`, `${metadata.owner}`, `{{ metadata.owner }}`.
+ */
+export function selectorMeantBy(
+  text: string,
+  hostPrefixes: ReadonlySet<string> = noPrefixes,
+): string | undefined {
+  const inside = /^\$?\{{1,2}\s*([^{}]*?)\s*\}{1,2}$|^\$\.?(.+)$/.exec(text);
+  const selector = inside?.[1] ?? inside?.[2] ?? text;
+  return selector.includes('.') && parseSelector(selector, hostPrefixes).ok ? selector : undefined;
 }
 
 function readPrincipal(

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { preRule, problemsOf, rulesetOf, sandboxRule } from '../../../test/sample-ruleset.ts';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { compileJsonSchema } from '../../tool/json-schema.ts';
+import { compileJsonSchema } from '../../tool/schema.ts';
 import { createDocumentSchema } from './document-schema.ts';
 
 const check = compileJsonSchema(createDocumentSchema());

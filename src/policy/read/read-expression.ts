@@ -6,7 +6,14 @@ import type { DocumentMember, DocumentReader } from './document-reader.ts';
 import { listWords } from './describe-node.ts';
 import type { Expression, Leaf, Selector } from '../language/expression.ts';
 import { isBuiltInOperator, operandKinds, type OperandKind } from '../language/operand.ts';
-import { parseSelector, postSources } from './parse-selector.ts';
+import {
+  addedSources,
+  listBefore,
+  looksLikeItem,
+  selectorMeantBy,
+  parseSelector,
+  postSources,
+} from './parse-selector.ts';
 import type { ReadSettings } from './read-options.ts';
 
 export const deepestExpression = 50;
@@ -56,27 +63,62 @@ function readLeaf({ key, keyAt, value }: DocumentMember, place: ExpressionContex
   const members = value.members(`an object with one operator, e.g. {equals: …}`);
   if (members === undefined) return undefined;
   const words = members.filter((member) => member.key !== 'on_missing');
-  const onMissing = members.find((member) => member.key === 'on_missing')?.value.oneOf(['fire', 'skip']);
-  const [operator, second] = words;
-  if (operator === undefined)
-    return value.refuse(
-      `${value.name} has no operator; expected one of ${Object.keys(operandKinds).join(', ')}.`,
-    );
-  if (second !== undefined)
-    return value.refuse(
-      `${value.name} contains ${listWords(words.map((word) => quote(word.key)))}; expected one ` +
-        'operator. Put several conditions in a list under all or any.',
-    );
-  const operand = readOperand(operator, place.settings);
-  if (selector === undefined || operand === undefined) return undefined;
+  const missing = members.find((member) => member.key === 'on_missing');
+  if (value.reading.isPublic === true) missing?.keyAt.refuseAddition('"on_missing"');
+  const onMissing = missing?.value.oneOf(['fire', 'skip']);
+  const operator = readOnly(words, value);
+  if (operator === undefined) return undefined;
+  const judged = readItems(operator, selector, place);
+  const operand = judged && readOperand(judged.operator, place);
+  if (selector === undefined || judged === undefined || operand === undefined) return undefined;
   return {
     type: 'leaf',
     selector,
-    operator: operator.key,
-    operand,
+    operator: judged.operator.key,
+    ...operand,
+    ...(judged.items !== undefined && { items: judged.items }),
     onMissing: onMissing ?? 'skip',
     ...(onMissing === 'skip' && { saysMissing: true }),
   };
+}
+
+/** The only operator among the words of an object. */
+function readOnly(words: readonly DocumentMember[], at: DocumentReader): DocumentMember | undefined {
+  const [operator, second] = words;
+  if (operator === undefined)
+    return at.refuse(`${at.name} has no operator; expected one of ${Object.keys(operandKinds).join(', ')}.`);
+  if (second !== undefined)
+    return at.refuse(
+      `${at.name} contains ${listWords(words.map((word) => quote(word.key)))}; expected one ` +
+        'operator. Put several conditions in a list under all or any.',
+    );
+  return operator;
+}
+
+const quantifiers = ['any', 'every'] as const;
+const itemPrefix = 'item.';
+
+/** `{any: {equals: 1}}`, or `{every: {item.email: {ends_with: …}}}` for a member of each item. */
+function readItems(
+  operator: DocumentMember,
+  selector: Selector | undefined,
+  { settings }: ExpressionContext,
+): { readonly operator: DocumentMember; readonly items?: Leaf['items'] } | undefined {
+  const hold = quantifiers.find((word) => word === operator.key && !settings.operators.has(word));
+  if (hold === undefined) return { operator };
+  const { keyAt, value } = operator;
+  if (value.reading.isPublic === true) return keyAt.refuseAddition(`${quote(hold)} over the items of a list`);
+  if (selector?.source === 'found')
+    return keyAt.refuse(`${selector.text} already holds if it holds for one of them; leave out ${hold}.`);
+  const members = value.members('an object with one operator, or with item.<name>');
+  const only = members && readOnly(members, value);
+  if (only === undefined) return undefined;
+  if (!only.key.startsWith(itemPrefix)) return { operator: only, items: { hold, path: [] } };
+  const path = only.key.slice(itemPrefix.length).split('.');
+  if (path.includes('')) return only.keyAt.refuse(`${quote(only.key)} has an empty name between its dots.`);
+  const below = only.value.members('an object with one operator, e.g. {equals: …}');
+  const judged = below && readOnly(below, only.value);
+  return judged && { operator: judged, items: { hold, path } };
 }
 
 function readSelector(
@@ -86,21 +128,71 @@ function readSelector(
 ): Selector | undefined {
   const reading = parseSelector(text, settings.selectors);
   if (!reading.ok) return at.refuse(reading.problem);
-  const { source } = reading.selector;
-  if (ruleType === 'pre' && typeof source === 'string' && postSources.has(source))
+  const { source, path } = reading.selector;
+  if (typeof source === 'object') return reading.selector;
+  if (at.reading.isPublic === true && addedSources.has(source)) return at.refuseAddition(quote(text));
+  if (ruleType === 'pre' && postSources.has(source))
     return at.refuse(`${quote(text)} exists only after the tool has run; use it in rules of type post.`);
   if (ruleType === 'post' && source === 'session')
     return at.refuse(`${quote(text)} is counted before the call; use it in rules of type pre.`);
+  if (!mayHoldTraps(at, settings) && path.some(looksLikeItem))
+    return at.refuse(
+      `${quote(text)} selects a member with that very name, not the items of a list. Write any or every for ` +
+        `items, e.g. {${listBefore(text)}: {any: {equals: …}}}, or a number for one item, e.g. ` +
+        `${listBefore(text)}.0.`,
+    );
   return reading.selector;
 }
 
-function readOperand({ key, keyAt, value }: DocumentMember, settings: ReadSettings): JsonValue | undefined {
-  if (isBuiltInOperator(key)) return operandReaders[operandKinds[key]](value, settings);
-  if (settings.operators.has(key)) return value.json();
+/** Documents of the public language load with traps, and get a warning from the lint. So do those on record. */
+const mayHoldTraps = (at: DocumentReader, settings: ReadSettings): boolean =>
+  at.reading.isPublic === true || settings.recorded;
+
+/** The operand, or the selector that it comes from. */
+type Operand = Pick<Leaf, 'operand' | 'operandFrom' | 'saysLiteral'>;
+
+function readOperand({ key, keyAt, value }: DocumentMember, place: ExpressionContext): Operand | undefined {
+  const { settings } = place;
+  if (isBuiltInOperator(key)) {
+    const kind = operandKinds[key];
+    const [only, second] = value.node.type === 'map' ? (value.members() ?? []) : [];
+    if (only?.key === 'from' && second === undefined) {
+      if (value.reading.isPublic === true) return value.refuseAddition('an operand with "from"');
+      if (kind === 'boolean' || kind === 'regex' || kind === 'regexes')
+        return value.refuse(`${key} cannot take its operand from a selector; write the operand itself.`);
+      const text = only.value.text();
+      const operandFrom = text === undefined ? undefined : readSelector(text, only.value, place);
+      return operandFrom && { operand: { from: operandFrom.text }, operandFrom };
+    }
+    const operand = operandReaders[kind](value, settings);
+    if (operand === undefined) return undefined;
+    return { operand, ...(hasLiteral(value) && { saysLiteral: true }) };
+  }
+  if (settings.operators.has(key)) return { operand: value.json() };
   const known = [...Object.keys(operandKinds), ...settings.operators];
   const [nearest] = nearestNames(key, known, 1);
   const meant = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
   return keyAt.refuse(`No operator named ${quote(key)}.${meant} Known operators: ${known.join(', ')}.`);
+}
+
+const hasLiteral = ({ node }: DocumentReader): boolean =>
+  node.type === 'map' || (node.type === 'list' && node.items.some(({ type }) => type === 'map'));
+
+/** `{literal: …}` says that a text is meant as it is, although it looks like a selector. */
+function readLiteral(at: DocumentReader, settings: ReadSettings): DocumentReader | undefined {
+  if (at.node.type === 'map' && at.node.entries.some(({ key }) => key === 'literal')) {
+    if (at.reading.isPublic === true) return at.refuseAddition('an operand with "literal"');
+    return at.closed(['literal'])?.required('literal');
+  }
+  const { node } = at;
+  const text = node.type === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
+  if (text === undefined || mayHoldTraps(at, settings)) return at;
+  const selector = selectorMeantBy(text, settings.selectors);
+  if (selector === undefined) return at;
+  return at.refuse(
+    `${at.name} compares with the text ${quote(text)}, which looks like a selector. Write {from: ${selector}} to ` +
+      `compare with its value, or {literal: ${selector === text ? text : quote(text)}} for the text.`,
+  );
 }
 
 type OperandReader = (at: DocumentReader, settings: ReadSettings) => JsonValue | undefined;
@@ -108,17 +200,24 @@ type OperandReader = (at: DocumentReader, settings: ReadSettings) => JsonValue |
 const operandReaders: { readonly [Kind in OperandKind]: OperandReader } = {
   boolean: (at) => at.flag(),
   scalar: readScalar,
-  scalars: (at) => readList(at, 'texts, numbers, true or false', readScalar),
+  scalars: (at, settings) =>
+    readList(at, 'texts, numbers, true or false', (item) => readScalar(item, settings)),
   // Empty text occurs in every text: valid, but the lint reports it.
-  text: (at) => at.text({ least: 0 }),
-  texts: (at) => readList(at, 'texts', (item) => item.text({ least: 0 })),
+  text: readWord,
+  texts: (at, settings) => readList(at, 'texts', (item) => readWord(item, settings)),
   regex: readRegex,
   regexes: (at, settings) => readList(at, 'regular expressions', (item) => readRegex(item, settings)),
   number: (at) => at.number(),
 };
 
-function readScalar(at: DocumentReader): JsonValue | undefined {
+function readScalar(given: DocumentReader, settings: ReadSettings): JsonValue | undefined {
+  const at = readLiteral(given, settings);
+  if (at === undefined) return undefined;
   return at.node.type === 'scalar' ? at.node.value : at.expected('text, a number, true or false');
+}
+
+function readWord(at: DocumentReader, settings: ReadSettings): string | undefined {
+  return readLiteral(at, settings)?.text({ least: 0 });
 }
 
 function readList(
@@ -131,7 +230,7 @@ function readList(
 }
 
 function readRegex(at: DocumentReader, settings: ReadSettings): string | undefined {
-  const pattern = at.text({ least: 0 });
+  const pattern = at.text({ least: at.reading.isPublic === true ? 1 : 0 });
   if (pattern === undefined) return undefined;
   const reading = settings.parseRegex(pattern);
   if (reading.ok) return pattern;

@@ -11,6 +11,11 @@ export type ReadOptions = {
   readonly operators?: readonly string[];
   /** First words of selectors that the host registered. */
   readonly selectors?: readonly string[];
+  /**
+   * The document is from a ledger. Ledgers of earlier versions recorded documents that say `edictum/v1` and use our
+   * additions.
+   */
+  readonly recorded?: boolean;
 };
 
 /** The options with all defaults filled in. */
@@ -18,6 +23,7 @@ export type ReadSettings = {
   readonly operators: ReadonlySet<string>;
   readonly selectors: ReadonlySet<string>;
   readonly parseRegex: (pattern: string) => RegexReading;
+  readonly recorded: boolean;
 };
 
 const reservedWords: readonly string[] = ['all', 'any', 'not', 'on_missing'];
@@ -35,7 +41,7 @@ export function createReadSettings(options: ReadOptions = {}): ReadSettings {
     if (builtInPrefixes.includes(word))
       refuse(`Selectors that begin with ${quote(word)} belong to the language`);
   }
-  return { operators, selectors, parseRegex: rememberRegexes() };
+  return { operators, selectors, parseRegex: rememberRegexes(), recorded: options.recorded === true };
 }
 
 function checkWord(what: string, word: unknown): void {

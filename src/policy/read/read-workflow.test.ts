@@ -140,7 +140,7 @@ test('patterns that RE2 does not support are rejected, with a way to rewrite the
     'metadata: {name: w}',
     'stages:',
     '  - id: a',
-    '    checks: [{command_matches: "^(?!rm)", message: m}]',
+    '    checks: [{command_matches: "x(?!rm)", message: m}]',
     '    exit: [{condition: \'command_matches("a(?=b)")\'}]',
   ].join('\n');
   const result = readDocument(text, 'w');

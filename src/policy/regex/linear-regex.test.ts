@@ -76,6 +76,38 @@ test.each([
   for (const text of texts) expect(regex(proposed).test(text)).toBe(new RegExp(refused).test(text));
 });
 
+test.each([
+  ['^(?!/workspace/).*', ['/workspace/a', '/etc/passwd', '', 'x/workspace/']],
+  ['^(?!a|b)c?', ['a', 'b', 'c', 'd', '']],
+  [String.raw`(?i)^(?!rm\b)(?![)(\]]x)\w+$`, ['RM', 'rmdir', 'ls', ')x', '']],
+  [String.raw`^(?!(a(b)?)+$)[ab]{2,}$`, ['ab', 'aab', 'ba', 'b']],
+  ['^(?!ok)', ['ok', 'no', '']],
+])('%s, which begins with a negative lookahead, gives the answers of other engines', (pattern, texts) => {
+  const other = new RegExp(pattern.replace('(?i)', ''), pattern.startsWith('(?i)') ? 'i' : '');
+  for (const text of texts) expect([text, regex(pattern).test(text)]).toEqual([text, other.test(text)]);
+  expect(regex(pattern).source).toBe(pattern);
+});
+
+test.each([
+  '(?!a)b',
+  '^(?!a)b|c',
+  '(?m)^(?!a)b',
+  '^(?!a)?b',
+  '^x(?!a)',
+  '^(?!(?=a)b)c',
+  String.raw`^(?!(a))\1`,
+  '^(?=a)b',
+  '^(?!a',
+  `^${'(?!a)'.repeat(200_000)}`,
+])('a lookahead that does not simply begin the pattern is rejected: %.40s', (pattern) => {
+  expect(problem(pattern)).not.toBe('none');
+});
+
+test('a match after a negative lookahead is found, so that it can be redacted', () => {
+  expect(regex('^(?!ok)[a-z]+').findAll('secret 1')).toEqual([[0, 6]]);
+  expect(regex('^(?!ok)[a-z]+').findAll('ok secret')).toEqual([]);
+});
+
 test('an octal code is not a backreference if the pattern has fewer groups', () => {
   expect(regex(String.raw`(a)\101`).test('aA')).toBe(true);
   expect(regex(String.raw`()()()()()()()()()()\\10`).test(String.raw`\10`)).toBe(true);

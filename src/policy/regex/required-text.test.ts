@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RE2JS } from 're2js';
 import { expect, test } from 'vitest';
-import { requiredText } from './required-text.ts';
+import { requiredText } from './linear-regex.ts';
 
 test.each([
   ['ghp_[A-Za-z0-9]{36}', 'ghp_'],

@@ -5,10 +5,9 @@
  */
 import { isPathPattern } from './path-pattern.ts';
 import { climbs, foldParts, type PathSpelling } from './path-spelling.ts';
-import { isWindowsAlias } from './windows-alias.ts';
 import type { PolicyWorld } from '../language/policy-call.ts';
 
-export type PlacedPath = {
+type PlacedPath = {
   readonly type: 'placed';
   /** Absolute, with `..` resolved by the text alone. */
   readonly path: string;
@@ -130,4 +129,16 @@ export function placeRelative(
 ): readonly FoundPath[] {
   if (bases.length > 0) return bases.map((base) => placeSpelling(base, parts, world));
   return climbs(parts) ? [{ type: 'unreadable' }] : [{ type: 'floating', parts: foldParts(parts), guessed }];
+}
+
+/**
+ * Names that Windows does not use as they are written. It drops dots and spaces at the end. It opens a device for reserved
+ * names, in any folder and with any extension. It reads the text after a colon as a stream of the file.
+ */
+const devices =
+  /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[\d\u00b9\u00b2\u00b3])[ ]*(?:[.:].*)?$/i;
+
+export function isWindowsAlias(part: string): boolean {
+  if (part === '.' || part === '..') return false;
+  return /[. ]$/.test(part) || part.includes(':') || devices.test(part);
 }

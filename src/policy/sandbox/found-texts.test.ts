@@ -7,7 +7,7 @@ import { parseDocument } from '../read/parse-document.ts';
 
 const decide = async (when: JsonObject, input: JsonObject): Promise<string> => {
   const document = {
-    apiVersion: 'edictum/v1',
+    apiVersion: 'quittance/v1',
     kind: 'Ruleset',
     metadata: { name: 'found' },
     defaults: { mode: 'enforce' },

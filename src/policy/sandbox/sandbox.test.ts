@@ -226,7 +226,7 @@ describe('a path under within', () => {
     [{ path: '.', patch: '*** Begin Patch\n*** Update File: secrets/k\n-a\n+b\n*** End Patch' }],
     [{ path: 'secret[s]/k' }],
     [{ path: '+(secrets)' }],
-  ])('that several members or another scheme of %j spell is outside', (input) => {
+  ])('a path under within that several members or another scheme of %j spell is outside', (input) => {
     const rule = { within: [project], notWithin: [`${project}/secrets`], allowedDomains: ['*'] };
     expect(isOutside(rule, input, { workingDirectory: project })).toBe(true);
   });
@@ -478,7 +478,7 @@ describe('a command', () => {
   });
 
   test.each(['ls; cat x', 'ls $(x)', 'cat a > b', `cat ${project}/a | sh`])(
-    'that is not plain, such as %s, is outside under every rule',
+    'a command that is not plain, such as %s, is outside under every rule',
     (command) => {
       expect(isOutside(within, { command, cwd: project })).toBe(true);
       expect(isOutside(domains, { command, url: 'https://api.example.com' })).toBe(true);
@@ -513,7 +513,7 @@ describe('a command', () => {
     expect(isOutside(commands, { command: 'cat lin*', cwd: project })).toBe(true);
   });
 
-  test('that is opaque is allowed only by an entry with its exact words', () => {
+  test('a command that is opaque is allowed only by an entry with its exact words', () => {
     const rule = { allowedCommands: ['sudo', 'bash', 'xargs', 'npm test', 'sudo -u root ls', 'frobnicate'] };
     for (const command of ['sudo', 'npm test', 'sudo -u root ls', 'frobnicate', 'NODE_ENV=test npm test'])
       expect(isOutside(rule, { command })).toBe(false);
@@ -611,7 +611,7 @@ describe('a command', () => {
     expect(isOutside({ ...rule, allowedCommands: undefined }, { command, cwd: project }, world)).toBe(true);
   });
 
-  test('of git that connects is outside a rule about hosts, because only git knows the host', () => {
+  test('a command of git that connects is outside a rule about hosts, because only git knows the host', () => {
     expect(isOutside(domains, { command: 'curl https://api.example.com/' })).toBe(false);
     const rule = { ...domains, chains: 'judge' as const };
     expect(isOutside(rule, { command: 'curl https://api.example.com/ && git fetch origin' })).toBe(true);
@@ -634,7 +634,7 @@ describe('a command', () => {
       expect(isOutside(rule, { command })).toBe(true);
   });
 
-  test('under a rule without entries must be plain', () => {
+  test('a command under a rule without entries must be plain', () => {
     for (const command of ['ls -la', 'cat a', 'git status'])
       expect(isOutside(within, { command, cwd: project })).toBe(false);
     for (const command of ['python3 a.py', 'make', 'frobnicate', "sh -c 'ls'", 'npm test'])
@@ -646,7 +646,7 @@ describe('a command', () => {
     expect(isOutside({ allowedCommands: ['echo'], within: [project], chains: 'judge' }, input)).toBe(true);
   });
 
-  test('as a list with an empty word is read as it is, not only joined', () => {
+  test('a command as a list with an empty word is read as it is, not only joined', () => {
     for (const input of [
       { command: ['grep', '', '/etc/passwd'] },
       { command: 'grep', args: ['', '/etc/passwd'] },
@@ -656,7 +656,7 @@ describe('a command', () => {
       expect(isOutside(commands, { ...input, cwd: project })).toBe(true);
   });
 
-  test('without a program in the call is outside', () => {
+  test('a command without a program in the call is outside', () => {
     for (const input of [{ args: ['-c', 'id'] }, { tool: 'bash', args: ['-c', 'id'] }, { argv: '-c id' }])
       expect(isOutside(commands, { ...input, cwd: project })).toBe(true);
   });
@@ -826,7 +826,7 @@ describe('a host', () => {
     [{ command: 'git clone git@evil.com:a/b' }],
     [{ command: 'git clone https://evil.com/a' }],
     [{ path: '//evil.com/share' }],
-  ])('in %j is found', (more) => {
+  ])('a host in %j is found', (more) => {
     expect(isOutside(domains, { url: 'https://api.example.com/', ...more })).toBe(true);
   });
 
@@ -848,7 +848,7 @@ describe('a host', () => {
     [{ cc: 'evil@evil.com boss@api.example.com x' }, true],
     [{ to: '"evil.com, eve@evil.com" <bob@api.example.com>' }, false],
     [{ to: 'Bob <b@api.example.com>; a@api.example.com' }, false],
-  ])('of a mail address is parsed, not searched: %j', (more, outside) => {
+  ])('a host of a mail address is parsed, not searched: %j', (more, outside) => {
     expect(isOutside(domains, { url: 'https://api.example.com/', ...more })).toBe(outside);
   });
 
@@ -1054,7 +1054,7 @@ describe('long arguments', () => {
     ['letters and a mark', `${'a'.repeat(size)}=`],
     ['commas', ',/a'.repeat(size / 3)],
     ['many commas', Array.from({ length: size / 10 }, (_, index) => `,/p/${index}`).join('')],
-  ])('of %s are read in time proportional to their length', (_, text) => {
+  ])('long arguments of %s are read in time proportional to their length', (_, text) => {
     for (const key of ['content', 'x', 'path', 'url', 'command', 'args', 'cwd']) {
       const judge = () =>
         void isOutside({ ...commands, allowedDomains: ['*'] }, { [key]: text, file_path: project });

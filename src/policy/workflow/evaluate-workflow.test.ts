@@ -213,7 +213,7 @@ describe('leaving a stage without exit gates', () => {
     });
   });
 
-  test('between two such stages a closed entry gate is reported before the reason of the first', () => {
+  test('leaving a stage without exit gates between two such stages a closed entry gate is reported before the reason of the first', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Read'] },
       { id: 'b', entry: [{ condition: 'file_read("x")', message: 'Read x' }], tools: ['Edit'] },
@@ -278,7 +278,7 @@ describe('an approval', () => {
     expect(third).toMatchObject({ decision: 'allow', stageId: 'c', advances: [{ from: 'b', to: 'c' }] });
   });
 
-  test('of a stage that accepts calls is requested only when a call leads out of it', () => {
+  test('an approval of a stage that accepts calls is requested only when a call leads out of it', () => {
     const workflow = workflowOf(
       {
         id: 'a',
@@ -437,12 +437,12 @@ describe('a block that leads nowhere', () => {
 });
 
 describe('gates about commands', () => {
-  test('at the exit read the commands of their own stage', () => {
+  test('gates about commands at the exit read the commands of their own stage', () => {
     const state = { ...atCheck, evidence: { stage_calls: { study: ['make test'] } } };
     expect(bash('git push origin x', { state }).message).toBe('Let make test succeed first');
   });
 
-  test('at the entry, and in a boundary, read the stages before', () => {
+  test('gates about commands at the entry, and in a boundary, read the stages before', () => {
     const workflow = workflowOf(
       { id: 'a', tools: ['Bash'], checks: [{ command_not_matches: '^ship', message: 'm' }] },
       {

@@ -3,9 +3,8 @@
  * Uncertain cases give no evidence: a call must not be able to claim more than it did.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { isJsonObject } from '../../base/json.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import { cutText } from '../../base/cut-text.ts';
-import { ownValue } from '../../tool/own-value.ts';
 import { compileGlob } from '../regex/glob.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
 import type { NotedAction } from './workflow-state.ts';

@@ -1,7 +1,7 @@
 /** Decides whether a gate of a stage is open, by the evidence of the workflow. */
 import type { Awaitable } from '../../base/json.ts';
-import { ownValue } from '../../tool/own-value.ts';
-import { whenReady } from '../../base/when-ready.ts';
+import { ownValue } from '../../base/json.ts';
+import { whenReady } from '../../base/deadlines.ts';
 import type { EvidenceSources } from './evidence-sources.ts';
 import type { Stage, StageCondition, StageGate, Workflow } from '../language/workflow.ts';
 import { isBoundary, stageIndex } from '../language/workflow.ts';

@@ -61,12 +61,12 @@ describe('a read', () => {
     [{ path: '' }],
     [{}],
     [JSON.parse('{"__proto__": {"path": "plan.md"}}') as JsonObject],
-  ])('that does not identify one file gives no evidence: %j', (input) => {
+  ])('a read that does not identify one file gives no evidence: %j', (input) => {
     const state = initialState(release);
     expect(record('Read', input, { state }).state).toBe(state);
   });
 
-  test('of another tool counts if the host says so', () => {
+  test('a read of another tool counts if the host says so', () => {
     const sources = { 'fs_*': { reads: ['target'] }, fs_stat: {} };
     expect(record('fs_cat', { target: 'a' }, { sources }).state.evidence.reads).toEqual(['a']);
     expect(record('fs_stat', { target: 'a' }, { sources }).state.evidence.reads).toEqual([]);
@@ -90,19 +90,19 @@ describe('a command', () => {
     expect(twice.evidence.stageCalls).toEqual({ check: ['make test', 'make test'] });
   });
 
-  test('of a stage that was left meanwhile is recorded there', () => {
+  test('a command of a stage that was left meanwhile is recorded there', () => {
     const state = parseWorkflowState(release, { active_stage: 'push' });
     expect(record('Bash', { command: 'x' }, { state, stageId: 'check' }).state.evidence.stageCalls).toEqual({
       check: ['x'],
     });
   });
 
-  test('of a stage that was reset meanwhile no longer counts', () => {
+  test('a command of a stage that was reset meanwhile no longer counts', () => {
     const state = parseWorkflowState(release, { active_stage: 'change' });
     expect(record('Bash', { command: 'make test' }, { state, stageId: 'check' }).state).toBe(state);
   });
 
-  test('that repeats is recorded a bounded number of times, while a new one always is', () => {
+  test('a command that repeats is recorded a bounded number of times, while a new one always is', () => {
     const many = Array.from({ length: 1000 }, (_, index) => `echo ${index}`);
     const state = parseWorkflowState(release, {
       active_stage: 'check',
@@ -137,7 +137,7 @@ describe('a result of an MCP server', () => {
     expect(results('mcp__ci', output)).toEqual({ mcp__ci: [output] });
   });
 
-  test('without fields is not recorded, nor are results of other tools', () => {
+  test('a result of an MCP server without fields is not recorded, nor are results of other tools', () => {
     expect(results('mcp__ci', 'fine')).toEqual({});
     expect(results('mcp__ci', [{ state: 'green' }])).toEqual({});
     expect(results('ci', { state: 'green' })).toEqual({});
@@ -152,7 +152,7 @@ describe('a result of an MCP server', () => {
 });
 
 describe('nothing is recorded', () => {
-  test('for a call that failed', () => {
+  test('nothing is recorded for a call that failed', () => {
     const state = initialState(release);
     expect(record('Read', { path: 'docs/plan.md' }, { state, success: false })).toEqual({
       state,

@@ -1,7 +1,7 @@
 /** Records the evidence of a call. Only a successful call gives evidence. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Awaitable, JsonValue } from '../../base/json.ts';
-import { whenReady } from '../../base/when-ready.ts';
+import { whenReady } from '../../base/deadlines.ts';
 import type { WorkflowHost } from './first-shut-gate.ts';
 import { shutOnLeaving } from './first-shut-gate.ts';
 import type { Workflow } from '../language/workflow.ts';

@@ -40,7 +40,7 @@ describe('a reset', () => {
     });
   });
 
-  test('to the first stage keeps no evidence', () => {
+  test('a reset to the first stage keeps no evidence', () => {
     expect(resetWorkflow(workflow, state, 'study')).toMatchObject({
       activeStage: 'study',
       completedStages: [],

@@ -3,8 +3,7 @@
  * Every change creates a new state; a change without effect returns the same object.
  */
 import type { JsonObject, JsonValue } from '../../base/json.ts';
-import { isJsonObject } from '../../base/json.ts';
-import { ownValue } from '../../tool/own-value.ts';
+import { isJsonObject, ownValue } from '../../base/json.ts';
 import type { Workflow } from '../language/workflow.ts';
 
 export type WorkflowState = {

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { createMemoryLedger } from './memory-ledger.ts';
 
 describe('a memory ledger keeps the contract', () => {
-  for (const { port, name, run } of ledgerContract({ open: createMemoryLedger }))
-    test(`${port}: ${name}`, async () => {
+  for (const { member, name, run } of ledgerContract({ open: createMemoryLedger }))
+    test(`${member}: ${name}`, async () => {
       await expect(run()).resolves.toBeUndefined();
     });
 });

@@ -12,11 +12,7 @@ import { lastState } from '../../ledger/last-state.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
 import { PagedList } from './paged-list.ts';
-import {
-  clearsUnsettledEffect,
-  lastInputDigest,
-  leavesUnsettledEffect,
-} from '../../ledger/unsettled-effect.ts';
+import { clearsUnsettledEffect, lastInputDigest, leavesUnsettledEffect } from '../../ledger/prepare-entry.ts';
 
 export type MemoryCall = {
   /** Position of its first entry. */
@@ -117,7 +113,7 @@ export class MemorySession {
     call.version++;
     const { waiters } = call;
     call.waiters = undefined;
-    if (waiters !== undefined) for (const { resolve } of waiters) resolve();
+    if (waiters !== undefined) for (const waiter of waiters) waiter.resolve();
     return call.version;
   }
 

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import type { NewArtifact } from '../../ledger/artifacts.ts';
 import type { Claim, ClaimHolder, Counter, Reservation } from '../../ledger/claims.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
-import { closedError, refuseEntry } from '../../ledger/refuse-entry.ts';
+import { closedError, refuseEntry } from '../../ledger/prepare-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
-import { MemoryCursors } from './memory-cursors.ts';
-import type { KeptEntry, MemoryEntry } from './memory-session.ts';
+import type { KeptEntry, MemoryCall, MemoryEntry } from './memory-session.ts';
 import { MemorySession } from './memory-session.ts';
 import { PagedList } from './paged-list.ts';
+import type { Cursor, CursorChange, CursorMove } from '../../ledger/cursors.ts';
 
 /** The answers to almost all appends. */
 const firstVersions = [0, 1, 2, 3].map((version) => Object.freeze({ status: 'appended', version } as const));
@@ -23,7 +23,7 @@ export class MemoryStore {
   readonly claims: Map<string, ClaimHolder> = new Map();
   readonly artifacts: Map<string, Map<string, NewArtifact>> = new Map();
   readonly cursors: MemoryCursors;
-  readonly endWaiters: Set<Waiter & { readonly after: number }> = new Set();
+  readonly endWaiters: Set<Waiter<number>> = new Set();
   /** Entries of all sessions, in order of position. */
   log: PagedList<MemoryEntry> = new PagedList();
   position = 0;
@@ -45,6 +45,10 @@ export class MemoryStore {
 
   get counters(): ReadonlyMap<string, Counter> {
     return this.#counters;
+  }
+
+  findCall(sessionId: string, callId: string): MemoryCall | undefined {
+    return this.sessions.get(sessionId)?.calls.get(callId);
   }
 
   readCounter(name: string): Counter {
@@ -86,7 +90,7 @@ export class MemoryStore {
 
   #wakeWaiters(): void {
     for (const waiter of this.endWaiters) {
-      if (this.position <= waiter.after) continue;
+      if (this.position <= waiter.awaited) continue;
       this.endWaiters.delete(waiter);
       waiter.resolve();
     }
@@ -184,4 +188,52 @@ export function firstIndex(length: number, isLate: (index: number) => boolean): 
     else low = middle + 1;
   }
   return low;
+}
+
+/** The positions that the readers of a memory ledger have reached. */
+
+class MemoryCursors {
+  readonly #ownerId: string;
+  readonly #cursors = new Map<string, Cursor>();
+
+  constructor(ownerId: string) {
+    this.#ownerId = ownerId;
+  }
+
+  list(name?: string): readonly Cursor[] {
+    const found = [...this.#cursors.values()].filter((cursor) => name === undefined || cursor.name === name);
+    return found.sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  set({ name, expected, next }: CursorChange): boolean {
+    const found = this.#cursors.get(name);
+    if (found?.holder !== expected?.holder || found?.position !== expected?.position) return false;
+    if (next === undefined) this.#cursors.delete(name);
+    else
+      this.#cursors.set(name, {
+        name,
+        ...next,
+        ownerId: next.holder === undefined ? undefined : this.#ownerId,
+      });
+    return true;
+  }
+
+  /** Finds the reason why a move is refused. */
+  findDisplaced({
+    name,
+    holder,
+    from,
+  }: CursorMove): { readonly holder: string | undefined; readonly position: number } | undefined {
+    const found = this.#cursors.get(name);
+    if (found?.holder === holder && found.position === from) return undefined;
+    return { holder: found?.holder, position: found?.position ?? 0 };
+  }
+
+  /** Part of an append that was not refused. */
+  move(move: CursorMove): boolean {
+    const found = this.#cursors.get(move.name);
+    if (found === undefined || this.findDisplaced(move) !== undefined) return false;
+    this.#cursors.set(move.name, { ...found, position: move.to });
+    return true;
+  }
 }

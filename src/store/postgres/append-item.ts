@@ -4,11 +4,15 @@ import { isEmittedEvent } from '../../call/emitted-event.ts';
 import type { ToolResponded } from '../../call/event.ts';
 import { quoteText } from '../../ledger/formats/v1/quote-text.ts';
 import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
-import type { Entry } from '../../ledger/journal.ts';
+import type { Entry, AppendResult } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
-import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
-import type { Effect } from './effect-guesses.ts';
-import { toPgText } from './pg-text.ts';
+import { clearsUnsettledEffect, leavesUnsettledEffect } from '../../ledger/prepare-entry.ts';
+import { toPgText, fromPgText } from './pg-values.ts';
+import { QuittanceError } from '../../base/error.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+
+/** A tool and an input of it. */
+export type Effect = { readonly toolName: string; readonly inputDigest: string };
 
 export type AppendItem = {
   readonly session: string;
@@ -18,15 +22,23 @@ export type AppendItem = {
   readonly text: string;
   readonly bodies: string | null;
   readonly salt: string | null;
-  /** An effect that must not be unsettled: see `effect-guesses.ts`. More than one is in the extras. */
+  /** An effect that must not be unsettled: see `EffectGuesses`. More than one is in the extras. */
   readonly tool: string | null;
   readonly digest: string | null;
   readonly extras: string | null;
+  /** What the lists show of the call, see `list-functions.ts`; null for an entry that changes no row. */
+  readonly listed: string | null;
+  /** The entries of the call that the row was made of: see `append-functions.ts`. Null without a row. */
+  readonly seen: string | null;
+  /** The times of the entry, and what it changes about the counts of the session. */
+  readonly counts: string;
   readonly counters: readonly CounterName[];
   readonly keys: readonly string[];
   /** How the text of this entry begins, and of no other. */
   readonly prefix: string;
 };
+
+export type Listing = Pick<AppendItem, 'listed' | 'seen' | 'counts'>;
 
 const remark = -1;
 
@@ -40,6 +52,7 @@ export function toAppendItem(
   salt: () => string,
   digest: string | undefined,
   guesses: readonly Effect[],
+  listing: Listing,
 ): AppendItem {
   const { sessionId, callId, expectedVersion } = entry;
   const written = writeEntry(entry, ownerId, salt);
@@ -57,6 +70,7 @@ export function toAppendItem(
     extras: hasExtras || others.length > 0 ? JSON.stringify({ ...extras, ...toGuesses(guesses) }) : null,
     tool: guess === undefined ? null : toPgText(guess.toolName),
     digest: guess === undefined ? null : toPgText(guess.inputDigest),
+    ...listing,
     counters: [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counterName(counter)),
     keys: [entry.claim?.key, entry.releaseClaim].flatMap((key) => (key === undefined ? [] : [toPgText(key)])),
     prefix: `{"v":1,"entry":${quoteText(entry.entryId)},`,
@@ -144,3 +158,78 @@ const counterName = (counter: string): CounterName => ({
   name: toPgText(counter),
   quoted: quoteText(counter),
 });
+
+/** The answer of the append function to one item. */
+
+/** `unsettled`: a guess was wrong, see `EffectGuesses`. `unseen`: the call has entries that the row was not made of. */
+export type Appended = {
+  readonly result: AppendResult | { readonly status: 'unsettled' } | { readonly status: 'unseen' };
+  readonly position: number;
+};
+
+/** JSON: a number if all items were appended, namely the position of the first. Otherwise a `ResultRow` for each item. */
+export type AnswerRow = { readonly answer: string };
+
+type ResultRow = {
+  readonly ord: number;
+  readonly status: Appended['result']['status'];
+  readonly version: number;
+  readonly detail: string | null;
+  readonly at: number;
+};
+
+/** The position of the first item if all were appended, or the result of each. */
+export function readAnswers(answers: readonly AnswerRow[]): number | readonly ResultRow[] {
+  // Written by the append function.
+  const read = answers.map(({ answer }) => JSON.parse(answer) as ResultRow | number);
+  const [first] = read;
+  return typeof first === 'number' ? first : (read as ResultRow[]);
+}
+
+export function toAppendResult({ status, version, detail }: ResultRow): Appended['result'] {
+  switch (status) {
+    case 'unsettled':
+    case 'unseen':
+      return { status };
+    case 'appended':
+    case 'conflict':
+      return { status, version };
+    case 'moved':
+      return { status, subject: fromPgText(detail ?? ''), version };
+    case 'claimed': {
+      const holder = parseDetail<{
+        session: string;
+        call: string;
+        digest: string | null;
+        entry: string | null;
+      }>(detail);
+      return {
+        status,
+        holder: {
+          sessionId: fromPgText(holder.session),
+          callId: fromPgText(holder.call),
+          inputDigest: claimedDigest(holder),
+        },
+      };
+    }
+    case 'displaced': {
+      const { holder, position } = parseDetail<{ holder: string | null; position: number }>(detail);
+      return { status, holder: holder === null ? undefined : fromPgText(holder), position };
+    }
+    case 'exhausted': {
+      const { counter, used } = parseDetail<{ counter: string; used: number }>(detail);
+      return { status, counter: fromPgText(counter), used };
+    }
+    default:
+      throw new QuittanceError('ledger.damaged', `The append function answered ${String(status)}.`);
+  }
+}
+
+/** According to the entry of the claim, or else to its row: see `append-functions.ts`. */
+export function claimedDigest({ entry, digest }: { entry: string | null; digest: string | null }): string {
+  if (entry === null) return fromPgText(digest ?? '');
+  return readEntry({ text: entry, bodies: undefined }).claim?.inputDigest ?? '';
+}
+
+/** The function wrote it with these members. */
+const parseDetail = <Detail>(detail: string | null): Detail => JSON.parse(detail ?? '{}') as Detail;

@@ -8,12 +8,19 @@
  */
 import { hash } from 'node:crypto';
 import { genesisHash } from '../../ledger/chain.ts';
-import { closedError } from '../../ledger/refuse-entry.ts';
-import type { AppendItem } from './append-item.ts';
-import type { AnswerRow, Appended } from './append-result.ts';
-import { readAnswers, toAppendResult } from './append-result.ts';
-import { ColumnWriter } from './column-writer.ts';
-import { toTextArray } from './text-array.ts';
+import { isQuittanceError } from '../../base/error.ts';
+import { closedError } from '../../ledger/prepare-entry.ts';
+import type { AppendItem, AnswerRow, Appended } from './append-item.ts';
+import { readAnswers, toAppendResult } from './append-item.ts';
+import {
+  toTextArray,
+  headerBytes,
+  int4Oid,
+  nullLength,
+  textOid,
+  writeHeader,
+  fromPgText,
+} from './pg-values.ts';
 import type { PgConnection } from './pg-driver.ts';
 import {
   connect,
@@ -26,10 +33,11 @@ import {
   readOnlyState,
   sqlStateOf,
 } from './pg-driver.ts';
-import type { PgPool } from './pg-pool.ts';
+import type { PgPool, PgQuery } from './pg-pool.ts';
 import { saturatedError, toUnavailable } from './pg-pool.ts';
-import { isLowSql, liftPositions } from './lift-positions.ts';
-import { fromPgText } from './pg-text.ts';
+import { isLowSql, liftPositions } from './positions.ts';
+import { readLedgerRow, requireFormat } from './migrate.ts';
+import { ownNames, refuseChangedSchema } from './schema-check.ts';
 
 type Job = {
   readonly item: AppendItem;
@@ -44,8 +52,6 @@ const mostInBatch = 256;
 /** A larger batch takes so long that its statement would time out. A larger entry is sent alone. */
 const mostCharsInBatch = 4_000_000;
 const mostKnown = 100_000;
-/** So many appends wait only if the calls come faster than the server takes them. */
-const manyQueued = 32;
 const pauseMs = 50;
 const shortestTimeoutMs = 1_000;
 /** The server asks for another try this often without a pause. */
@@ -53,6 +59,7 @@ const quickTries = 3;
 
 export class AppendLane {
   readonly #pool: PgPool;
+  readonly #guard: SchemaGuard;
   readonly #laneId: string;
   readonly #onCommit: (last: number) => void;
   readonly #queue: Job[] = [];
@@ -72,22 +79,20 @@ export class AppendLane {
 
   constructor(
     pool: PgPool,
+    guard: SchemaGuard,
     laneId: string,
     onCommit: (last: number) => void,
-    appendFunction: AppendFunction = 'append_v2',
+    appendFunction: AppendFunction = 'append_v3',
   ) {
     this.#pool = pool;
+    this.#guard = guard;
     this.#appendSql = pool.named(toAppendSql(appendFunction));
     // The name stands for exactly this text, also on a connection that others use.
     const digest = hash('sha256', this.#appendSql).slice(0, 24);
     if (pool.settings.listenUrls === 'own') this.#statement = `quittance_${appendFunction}_${digest}`;
-    this.#mayLift = appendFunction === 'append_v2';
+    this.#mayLift = appendFunction === 'append_v3';
     this.#laneId = laneId;
     this.#onCommit = onCommit;
-  }
-
-  get isBusy(): boolean {
-    return this.#queue.length >= manyQueued;
   }
 
   append(item: AppendItem): Promise<Appended> {
@@ -150,6 +155,17 @@ export class AppendLane {
     if (isOtherConnection(error) && this.#statement !== undefined) {
       this.#statement = undefined;
       return jobs;
+    }
+    if (sqlStateOf(error) === changedSchemaState) {
+      if (tries > quickTries) await pause(pauseMs);
+      try {
+        await this.#guard.renew();
+      } catch (why) {
+        return isQuittanceError(why, 'ledger.unavailable')
+          ? this.#stillPatient(why, jobs)
+          : rejectAll(why, jobs);
+      }
+      return this.#stillPatient(error, jobs);
     }
     // A role that may only decide cannot lift them.
     if (sqlStateOf(error) === lowState && this.#mayLift) {
@@ -245,18 +261,22 @@ export class AppendLane {
         columns.texts(items, ({ session }) => session),
         columns.texts(items, ({ call }) => call),
         columns.integers(items, ({ expected }) => expected),
+        columns.texts(items, ({ seen }) => seen),
         columns.texts(items, ({ text }) => text),
         columns.texts(items, ({ bodies }) => bodies),
         columns.texts(items, ({ salt }) => salt),
         columns.texts(items, ({ tool }) => tool),
         columns.texts(items, ({ digest }) => digest),
         columns.texts(items, ({ extras }) => extras),
+        columns.texts(items, ({ listed }) => listed),
+        columns.texts(items, ({ counts }) => counts),
         columns.texts(counters, ({ name }) => name),
         columns.texts(counters, ({ quoted }) => quoted),
         columns.texts(
           items.flatMap(({ keys }) => keys),
           (key) => key,
         ),
+        ...this.#guard.parameters,
       ],
       this.#statement,
     );
@@ -309,19 +329,28 @@ function rejectAll(error: unknown, jobs: readonly Job[]): readonly Job[] {
 }
 
 const sizeOf = (item: AppendItem | undefined): number =>
-  item === undefined ? 0 : item.text.length + (item.bodies?.length ?? 0) + (item.extras?.length ?? 0);
+  item === undefined
+    ? 0
+    : item.text.length + (item.bodies?.length ?? 0) + (item.extras?.length ?? 0) + (item.listed?.length ?? 0);
 
 /** Ids of transactions only rise. So an epoch never comes back, not even after the row of the lane was removed. */
 const nextEpochSql = `INSERT INTO @lanes AS l (lane_id, epoch) VALUES ($1, pg_current_xact_id()::text::bigint)
   ON CONFLICT (lane_id) DO UPDATE SET epoch = greatest(l.epoch + 1, excluded.epoch) RETURNING epoch, ${isLowSql} AS low`;
 
 /** A role that may only decide uses the second one. */
-export type AppendFunction = 'append_v2' | 'append_decisions';
+type AppendFunction = 'append_v3' | 'append_decisions';
 
-/** One column, because the driver sets up each column of every answer anew. */
-const toAppendSql = (name: AppendFunction): string =>
-  `SELECT CASE r.status WHEN 'all' THEN r.at::text ELSE row_to_json(r)::text END AS answer
-   FROM @${name}(${Array.from({ length: 18 }, (_, n) => `$${n + 1}`).join(', ')}) r`;
+/** The division fails before the function is called, so nothing is written where the schema was changed. */
+const toAppendSql = (name: AppendFunction): string => {
+  const epoch = `$2::bigint / CASE WHEN ${toUnchangedSql(parameters + 1)} THEN 1 ELSE 0 END`;
+  const given = Array.from({ length: parameters }, (_, n) => (n === 1 ? epoch : `$${n + 1}`));
+  // One column, because the driver sets up each column of every answer anew.
+  return `SELECT CASE r.status WHEN 'all' THEN r.at::text ELSE row_to_json(r)::text END AS answer
+   FROM @${name}(${given.join(', ')}) r`;
+};
+
+const parameters = 21;
+const changedSchemaState = '22012';
 
 /** Can the batch be written by set-based statements? Then no call is in it twice, and no item has extras. */
 function isSimple(items: readonly AppendItem[]): boolean {
@@ -349,3 +378,138 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Disk full, too many connections, shutting down: no entry is at fault. */
 const isAboutServer = (error: unknown): boolean => /^(25|53|54|57|58)/.test(sqlStateOf(error) ?? '');
+
+/**
+ * Writes the columns of one batch after another into the same buffer, as arrays in the binary format of PostgreSQL. The
+ * columns of a batch are valid until the next batch begins: by then the server has answered.
+ */
+
+const firstBytes = 65_536;
+const mostKeptBytes = 4_194_304;
+/** UTF-8 takes at most this many bytes for a UTF-16 unit. */
+const mostBytesPerUnit = 3;
+
+class ColumnWriter {
+  #buffer = Buffer.allocUnsafe(firstBytes);
+  #start = 0;
+  #at = 0;
+
+  /** The buffer may be written again. One that a large entry needed is given up. */
+  beginBatch(): void {
+    this.#at = 0;
+    if (this.#buffer.length > mostKeptBytes) this.#buffer = Buffer.allocUnsafe(firstBytes);
+  }
+
+  texts<Item>(items: readonly Item[], valueOf: (item: Item) => string | null): Buffer {
+    this.#beginColumn(items.length, textOid);
+    for (const item of items) {
+      const value = valueOf(item);
+      this.#reserve(4 + (value === null ? 0 : value.length * mostBytesPerUnit));
+      const length = value === null ? nullLength : this.#buffer.write(value, this.#at + 4);
+      this.#buffer.writeInt32BE(length, this.#at);
+      this.#at += 4 + Math.max(length, 0);
+      if (value === null) this.#noteNull();
+    }
+    return this.#buffer.subarray(this.#start, this.#at);
+  }
+
+  integers<Item>(items: readonly Item[], valueOf: (item: Item) => number | null): Buffer {
+    this.#beginColumn(items.length, int4Oid);
+    this.#reserve(items.length * 8);
+    for (const item of items) {
+      const value = valueOf(item);
+      this.#at = this.#buffer.writeInt32BE(value === null ? nullLength : 4, this.#at);
+      if (value === null) this.#noteNull();
+      else this.#at = this.#buffer.writeInt32BE(value, this.#at);
+    }
+    return this.#buffer.subarray(this.#start, this.#at);
+  }
+
+  #beginColumn(length: number, elementOid: number): void {
+    this.#start = this.#at;
+    this.#reserve(headerBytes);
+    writeHeader(this.#buffer, { at: this.#start, hasNull: 0, elementOid, length });
+    this.#at += headerBytes;
+  }
+
+  #noteNull(): void {
+    this.#buffer.writeInt32BE(1, this.#start + 4);
+  }
+
+  /** Earlier columns of the batch stay in the old buffer. */
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return;
+    const written = this.#at - this.#start;
+    const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, written + bytes));
+    this.#buffer.copy(larger, 0, this.#start, this.#at);
+    this.#buffer = larger;
+    this.#start = 0;
+    this.#at = written;
+  }
+}
+
+/**
+ * Keeps appends away from a ledger whose tables or functions change while a process has it open. Each append compares the
+ * rows of the catalog that were there when the whole schema was last compared. A changed row aborts the append before it
+ * begins, and the schema is compared again. After a harmless change, such as new rights, the process goes on.
+ */
+
+export class SchemaGuard {
+  readonly #pool: PgPool;
+  #seen: readonly Buffer[] = [];
+
+  constructor(pool: PgPool) {
+    this.#pool = pool;
+  }
+
+  /** Parameters of `toUnchangedSql`. */
+  get parameters(): readonly Buffer[] {
+    return this.#seen;
+  }
+
+  /** Throws if another program changed the schema, or if another version migrated it. */
+  async renew(): Promise<void> {
+    const { schema } = this.#pool.settings;
+    const query: PgQuery = (text, values) => this.#pool.read(text, values);
+    // First, so that a change after it is not missed.
+    const rows = await query<{ is_table: boolean; oid: string; xmin: string }>(seenSql, [
+      schema,
+      ownNames('table'),
+      ownNames('function'),
+    ]);
+    requireFormat(await readLedgerRow(this.#pool), { schema });
+    await refuseChangedSchema(query, schema);
+    const tables = rows.filter((row) => row.is_table);
+    const others = rows.filter((row) => !row.is_table);
+    this.#seen = [tables, others].flatMap((some) => [
+      toTextArray(some.map(({ oid }) => oid)),
+      toTextArray(some.map(({ xmin }) => xmin)),
+    ]);
+  }
+}
+
+/** Only what appends use. A dropped key has no row any more. */
+const seenSql = `
+  SELECT true AS is_table, c.oid::text, c.xmin::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid LEFT JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
+    WHERE n.nspname = $1 AND coalesce(t.relname, c.relname) = ANY ($2::text[]) AND c.relkind IN ('r', 'i')
+  UNION ALL SELECT false, p.oid::text, p.xmin::text FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+    WHERE n.nspname = $1 AND p.proname = ANY ($3::text[])`;
+
+/**
+ * Is every row as it was seen? The flags of a table stay after a trigger, rule or child was dropped, so a new one would not
+ * change its row.
+ */
+export const toUnchangedSql = (first: number): string => `(
+    SELECT count(*) FROM unnest($${first}::text[]::oid[], $${first + 1}::text[]::xid[]) y(o, x)
+    JOIN pg_catalog.pg_class c ON c.oid = y.o AND c.xmin = y.x
+    WHERE NOT (c.relhastriggers AND EXISTS (SELECT 1 FROM pg_catalog.pg_trigger t WHERE t.tgrelid = c.oid))
+      AND NOT (c.relhasrules AND EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid))
+      AND NOT (c.relhassubclass AND EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhparent = c.oid))
+  ) = cardinality($${first}::text[]) AND NOT EXISTS (
+    SELECT 1 FROM pg_catalog.pg_index i
+    WHERE i.indrelid = ANY ($${first}::text[]::oid[]) AND i.indexrelid <> ALL ($${first}::text[]::oid[])
+  ) AND (
+    SELECT count(*) FROM unnest($${first + 2}::text[]::oid[], $${first + 3}::text[]::xid[]) y(o, x)
+    JOIN pg_catalog.pg_proc p ON p.oid = y.o AND p.xmin = y.x
+  ) = cardinality($${first + 2}::text[])`;

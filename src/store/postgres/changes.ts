@@ -2,15 +2,15 @@
  * Wakes those who wait for a call or for the next entry. Processes tell each other by NOTIFY that something was written.
  * That is only faster: a timer looks as well, because a pooler may swallow notifications.
  */
-import { closedError } from '../../ledger/refuse-entry.ts';
+import { closedError } from '../../ledger/prepare-entry.ts';
 import type { Waiter } from '../../ledger/until-woken.ts';
 import { untilWoken } from '../../ledger/until-woken.ts';
-import { toTextArray } from './text-array.ts';
+import { toTextArray, toPgText } from './pg-values.ts';
 import type { PgPool } from './pg-pool.ts';
-import { toPgText } from './pg-text.ts';
 
-type CallWaiter = Waiter & { readonly session: string; readonly call: string; readonly version: number };
-type EndWaiter = Waiter & { readonly after: number };
+type CallWaiter = Waiter<{ readonly session: string; readonly call: string; readonly version: number }>;
+/** An entry after this position. */
+type EndWaiter = Waiter<number>;
 
 export type ChangesParts = {
   readonly pool: PgPool;
@@ -46,15 +46,11 @@ export class Changes {
   }
 
   call(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
-    return this.#wait(
-      this.#calls,
-      (waiter) => ({ ...waiter, session: toPgText(sessionId), call: toPgText(callId), version }),
-      signal,
-    );
+    return this.#wait(this.#calls, { session: toPgText(sessionId), call: toPgText(callId), version }, signal);
   }
 
   end(after: number, signal?: AbortSignal): Promise<void> {
-    return this.#wait(this.#ends, (waiter) => ({ ...waiter, after }), signal);
+    return this.#wait(this.#ends, after, signal);
   }
 
   /** This process wrote something: its own waiters look at once, other processes within moments. */
@@ -90,24 +86,22 @@ export class Changes {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#notifier);
-    for (const { reject } of [...this.#calls, ...this.#ends]) reject(closedError());
+    const waiters = [...this.#calls, ...this.#ends];
     this.#calls.clear();
     this.#ends.clear();
+    for (const waiter of waiters) waiter.reject(closedError());
     await this.#looking;
   }
 
-  #wait<Kind extends Waiter>(
-    waiters: Set<Kind>,
-    toKind: (waiter: Waiter) => Kind,
+  #wait<Awaited>(
+    waiters: Set<Waiter<Awaited>>,
+    awaited: Awaited,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     if (this.#closed) return Promise.reject(closedError());
-    return untilWoken((waiter) => {
-      const joined = toKind(waiter);
-      waiters.add(joined);
-      this.look();
-      return () => waiters.delete(joined);
-    }, signal);
+    const waiting = untilWoken(waiters, awaited, signal);
+    this.look();
+    return waiting;
   }
 
   #comeBack(): void {
@@ -128,12 +122,15 @@ export class Changes {
       `SELECT x.o::integer AS ord, coalesce((SELECT max(e.version) FROM @entries e
          WHERE e.session_id = x.s AND e.call_id = x.c AND e.version IS NOT NULL), 0) AS version
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)`,
-      [toTextArray(waiters.map(({ session }) => session)), toTextArray(waiters.map(({ call }) => call))],
+      [
+        toTextArray(waiters.map(({ awaited }) => awaited.session)),
+        toTextArray(waiters.map(({ awaited }) => awaited.call)),
+      ],
     );
     for (const { ord, version } of rows) {
       const waiter = waiters[ord - 1];
       // No version means that there is no such call.
-      if (waiter === undefined || (version > 0 && waiter.version === version)) continue;
+      if (waiter === undefined || (version > 0 && waiter.awaited.version === version)) continue;
       if (!this.#calls.delete(waiter)) continue;
       waiter.resolve();
     }
@@ -143,7 +140,7 @@ export class Changes {
     if (this.#ends.size === 0) return;
     const last = await this.#parts.lastPosition();
     for (const waiter of this.#ends) {
-      if (last <= waiter.after) continue;
+      if (last <= waiter.awaited) continue;
       this.#ends.delete(waiter);
       waiter.resolve();
     }

@@ -2,7 +2,8 @@
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
-import { fromPgText } from './pg-text.ts';
+import { asText } from '../../ledger/stored-entry.ts';
+import { fromPgText } from './pg-values.ts';
 
 export type EntryRow = {
   readonly position: number;
@@ -26,8 +27,8 @@ export const toStoredEntry = (row: EntryRow): StoredEntry => ({
   position: row.position,
   sessionId: fromPgText(row.session_id),
   sequence: row.sequence,
-  text: row.text,
-  bodies: row.bodies ?? undefined,
-  salt: row.salt ?? undefined,
-  hash: row.hash,
+  text: asText(row.text),
+  bodies: row.bodies === null ? undefined : asText(row.bodies),
+  salt: row.salt === null ? undefined : asText(row.salt),
+  hash: asText(row.hash),
 });

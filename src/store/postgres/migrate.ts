@@ -2,20 +2,31 @@
 import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
-import { firstFormatWithMarks, firstMark, functions, migrations } from './migrations.ts';
+import { firstFormatWithMarks, firstMark, functions, listIndexes, migrations } from './migrations.ts';
+import type { FillProgress } from './rebuild.ts';
+import { fillLists, rebuildWith } from './rebuild.ts';
+import { refuseChangedSchema } from './schema-check.ts';
 import { quoteSchema } from './settings.ts';
-import { rebuildWith } from './side-rebuild.ts';
 
 export type LedgerRow = {
   readonly ledgerId: string;
   readonly format: number;
   readonly keyCheck: string | null;
+  /** Undefined once the lists are filled: see `rebuild.ts`. */
+  readonly fillAfter: string | undefined;
 };
 
 /** The version of the tables in the database, 0 if there are none, and the version that this program needs. */
-export type MigrationState = { readonly found: number; readonly wanted: number };
+export type MigrationState = {
+  readonly found: number;
+  readonly wanted: number;
+  /** False until the lists of an older ledger are filled: see `rebuild.ts`. */
+  readonly isFilled: boolean;
+};
 
-const columns = 'ledger_id AS "ledgerId", format, key_check AS "keyCheck"';
+/** Older versions lack the last one. */
+const columns = `ledger_id AS "ledgerId", format, key_check AS "keyCheck", to_jsonb(l) ->> 'fill_after' AS "fillAfter"`;
+const toLedgerRow = (row: LedgerRow): LedgerRow => ({ ...row, fillAfter: row.fillAfter ?? undefined });
 
 /** The row of the ledger; undefined where the tables do not exist. */
 export async function readLedgerRow(pool: PgPool): Promise<LedgerRow | undefined> {
@@ -23,18 +34,35 @@ export async function readLedgerRow(pool: PgPool): Promise<LedgerRow | undefined
     `${quoteSchema(pool.settings.schema)}.ledger`,
   ]);
   if (exists?.found !== true) return undefined;
-  const [row] = await pool.query<LedgerRow>(`SELECT ${columns} FROM @ledger`);
-  return row;
+  const [row] = await pool.query<LedgerRow>(`SELECT ${columns} FROM @ledger l`);
+  if (row !== undefined && (typeof row.ledgerId !== 'string' || row.ledgerId === ''))
+    throw new QuittanceError(
+      'ledger.damaged',
+      `The ledger in the schema ${JSON.stringify(pool.settings.schema)} has no valid id: another program changed its ` +
+        'tables, so nothing is read or written. Restore a backup to another schema: quittance restore FOLDER URL.',
+    );
+  return row && toLedgerRow(row);
 }
 
 /** Throws for tables of a newer version. */
 export async function readMigrationState(pool: PgPool): Promise<MigrationState> {
-  const found = (await readLedgerRow(pool))?.format ?? 0;
+  const row = await readLedgerRow(pool);
+  const found = row?.format ?? 0;
   refuseNewer(found);
-  return { found, wanted: migrations.length };
+  return { found, wanted: migrations.length, isFilled: row?.fillAfter === undefined };
 }
 
-export async function migrate(pool: PgPool): Promise<LedgerRow> {
+/** `onProgress` hears how far the lists of an older ledger are filled. */
+export async function migrate(
+  pool: PgPool,
+  onProgress?: (progress: FillProgress) => void,
+): Promise<LedgerRow> {
+  const row = await makeTables(pool);
+  await fillLists(pool, onProgress);
+  return { ...row, fillAfter: undefined };
+}
+
+function makeTables(pool: PgPool): Promise<LedgerRow> {
   const { schema } = pool.settings;
   return pool.longTransaction(async (query) => {
     await query(`SELECT ${lockSql(schema)}`);
@@ -42,8 +70,9 @@ export async function migrate(pool: PgPool): Promise<LedgerRow> {
     refuseNewer(found);
     if (found === 0) await refuseServer(query);
     for (const sql of toStatements(schema, found)) await query(sql);
+    await refuseChangedSchema(query, schema);
     if (found > 0 && found < firstFormatWithMarks) await rebuildWith(query, Date.now());
-    const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger`);
+    const [row] = await query<LedgerRow>(`SELECT ${columns} FROM ledger l`);
     return row as LedgerRow; // written just now
   });
 }
@@ -70,7 +99,10 @@ async function refuseServer(query: PgQuery): Promise<void> {
 const oldestServer = 140_000;
 
 /** The same as a script for `psql`. Nothing if the tables are up to date. */
-export function toMigrationScript(schema: string, { found, wanted }: MigrationState): string {
+export function toMigrationScript(
+  schema: string,
+  { found, wanted }: Pick<MigrationState, 'found' | 'wanted'>,
+): string {
   if (found === wanted) return '';
   const guard =
     found === 0
@@ -87,6 +119,7 @@ export function toMigrationScript(schema: string, { found, wanted }: MigrationSt
     ...(found > 0 && found < firstFormatWithMarks
       ? ['-- Run `quittance rebuild` next: calls with a limit or a key are refused before that.']
       : []),
+    ...(found > 0 ? ['-- Run `quittance migrate` next: it fills the lists from the entries.'] : []),
     '',
   ].join('\n');
 }
@@ -104,7 +137,12 @@ function toStatements(schema: string, found: number): readonly string[] {
     toPathSql(schema),
     ...migrations.slice(found).filter((sql) => sql !== ''),
     functions,
-    ...(found === 0 ? [firstMark] : []),
+    ...(found === 0
+      ? [
+          firstMark,
+          ...listIndexes.map(([table, name, definition]) => `CREATE INDEX ${name} ON ${table} ${definition}`),
+        ]
+      : []),
     found === 0
       ? `INSERT INTO ledger (ledger_id, format) VALUES ('${randomUUID()}', ${migrations.length})`
       : `UPDATE ledger SET format = ${migrations.length}`,

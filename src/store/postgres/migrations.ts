@@ -5,14 +5,13 @@
  *    sessions.
  * 2. Everything that an append reads or writes is keyed by session, so tables can be distributed by session. Counters and
  *    claims are the exceptions: sessions share them.
- * 3. A position is the id of the transaction times 1,024 plus the place in its batch: see `entries.ts` for the order that
+ * 3. A position is the id of the transaction times 1,024 plus the place in its batch: see `positions.ts` for the order that
  *    readers see.
  * 4. Tables that begin with `read_` hold nothing that is not in the entries.
  */
-import { appendFunctions } from './append-functions.ts';
-import { decisionFunction } from './decision-function.ts';
-import { markFunctions } from './mark-functions.ts';
-import { wordFunctions } from './word-functions.ts';
+import { appendFunctions, markFunctions } from './append-functions.ts';
+import { decisionFunction } from './roles.ts';
+import { listFunctions, rowsPerPart, startOf } from './list-functions.ts';
 
 /** Entries of one transaction have so many places in their positions. */
 export const placesPerTransaction = 1_024;
@@ -146,12 +145,74 @@ const parts = `
   UPDATE read_progress SET position = 0;
 `;
 
+/**
+ * What lists show is written with the entries. So the counts of a session move next to its head, and what was filled
+ * later is made again: `fill_after` says how far, see `rebuild.ts`. The index of the words is made when that is done.
+ */
+const lists = `
+  DROP FUNCTION IF EXISTS append_decisions, append_v2, append_items, find_words;
+  DROP TABLE read_progress, read_sessions, read_tallies, read_words, read_parts;
+  TRUNCATE read_calls, read_confirmations;
+  ALTER TABLE ledger ADD COLUMN fill_after ${id};
+  ALTER TABLE sessions ADD COLUMN first_position bigint, ADD COLUMN first_at bigint, ADD COLUMN last_at bigint,
+    ADD COLUMN calls bigint NOT NULL DEFAULT 0, ADD COLUMN open_calls bigint NOT NULL DEFAULT 0,
+    ADD COLUMN failures bigint NOT NULL DEFAULT 0, ADD COLUMN denials bigint NOT NULL DEFAULT 0,
+    ADD COLUMN unresolved bigint NOT NULL DEFAULT 0;
+  CREATE INDEX sessions_by_time ON sessions (first_at, first_position);
+  ALTER TABLE read_calls DROP COLUMN hour, ADD COLUMN part integer NOT NULL;
+  DROP INDEX read_calls_by_time, read_calls_by_session, read_calls_by_tool, read_calls_by_outcome, read_calls_by_code,
+    read_calls_by_user, read_calls_open, read_calls_unresolved, read_calls_by_rule, read_confirmations_by_session;
+  ALTER TABLE read_confirmations DROP CONSTRAINT read_confirmations_pkey,
+    ADD PRIMARY KEY (session_id, call_id, confirmation_id);
+  CREATE INDEX read_confirmations_by_id ON read_confirmations (confirmation_id);
+  CREATE TABLE read_words (
+    part integer NOT NULL, position bigint NOT NULL, session_id ${id} NOT NULL, call_id ${id} NOT NULL,
+    requested_at bigint NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY, words tsvector NOT NULL,
+    PRIMARY KEY (part, position)
+  );
+  CREATE TABLE read_parts (part integer PRIMARY KEY, position bigint NOT NULL, first_hour bigint, last_hour bigint);
+  INSERT INTO read_parts (part, position) SELECT 0, 0 UNION ALL SELECT c.number / ${rowsPerPart}, c.position
+    FROM (SELECT position, row_number() OVER (ORDER BY position) AS number FROM entries WHERE version = 1) c
+    WHERE c.number % ${rowsPerPart} = 0;
+  CREATE TABLE read_tallies (
+    hour bigint NOT NULL, tool_name ${id} NOT NULL, bin integer NOT NULL, code ${id} NOT NULL, outcome text NOT NULL,
+    mode text NOT NULL, slot integer NOT NULL, calls bigint NOT NULL, unresolved bigint NOT NULL, cost_micros bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE UNIQUE INDEX read_tallies_key ON read_tallies (hour, md5(tool_name), bin, code, outcome, mode, slot);
+  UPDATE ledger SET fill_after = '';
+`;
+
+/**
+ * The indexes of the lists, without the name of the table. They are made when the rows are there, which is faster. A model
+ * or a host may give a tool or a user a name that is too long for an index.
+ */
+export const listIndexes: readonly (readonly [table: string, name: string, definition: string])[] = [
+  ['read_calls', 'read_calls_by_time', '(requested_at, position)'],
+  ['read_calls', 'read_calls_by_session', '(session_id, requested_at, position)'],
+  ['read_calls', 'read_calls_by_tool', `(${startOf('tool_name')}, requested_at, position)`],
+  [
+    'read_calls',
+    'read_calls_by_outcome',
+    `(outcome, requested_at, position) WHERE outcome <> 'ToolExecutionResult'`,
+  ],
+  ['read_calls', 'read_calls_by_code', '(code, requested_at, position) WHERE code IS NOT NULL'],
+  [
+    'read_calls',
+    'read_calls_by_user',
+    `(${startOf('user_id')}, requested_at, position) WHERE user_id IS NOT NULL`,
+  ],
+  ['read_calls', 'read_calls_by_rule', '(rule_id, requested_at, position) WHERE rule_id IS NOT NULL'],
+  ['read_calls', 'read_calls_open', `(requested_at, position) WHERE status <> 'settled'`],
+  ['read_calls', 'read_calls_unresolved', '(requested_at, position) WHERE unresolved'],
+  ['read_words', 'read_words_by_word', 'USING gin (words) WITH (gin_pending_list_limit = 256)'],
+];
+
 /** What each version adds to the one before. Never edited once released. */
-export const migrations: readonly string[] = [tables, documents, '', marks, words, '', parts, '', ''];
+export const migrations: readonly string[] = [tables, documents, '', marks, words, '', parts, '', '', lists];
 
 /** Every migration replaces the functions. One whose parameters change gets another name. */
-export const functions: string = markFunctions + appendFunctions + decisionFunction + wordFunctions;
+export const functions: string = markFunctions + appendFunctions + decisionFunction + listFunctions;
 
-/** A ledger that is upgraded from an older version has no marks yet: see `mark-functions.ts`. */
+/** A ledger that is upgraded from an older version has no marks yet: see `append-functions.ts`. */
 export const firstFormatWithMarks = 4;
 export const firstMark = `INSERT INTO marks (key, position) VALUES ('', 0)`;

@@ -1,8 +1,7 @@
 /** A few connections for reads and for transactions outside the lanes. A statement waits until one of them is free. */
 import { endSentence } from '../../base/end-sentence.ts';
 import { isQuittanceError, QuittanceError, withRemedy } from '../../base/error.ts';
-import { closedError } from '../../ledger/refuse-entry.ts';
-import { adviceFor } from './advice-for.ts';
+import { closedError } from '../../ledger/prepare-entry.ts';
 import type { PgConnection, PgValue } from './pg-driver.ts';
 import {
   connect,
@@ -16,6 +15,7 @@ import {
 } from './pg-driver.ts';
 import type { PostgresSettings } from './settings.ts';
 import { quoteSchema } from './settings.ts';
+import { toTextArray } from './pg-values.ts';
 
 export type PgQuery = <Row>(text: string, values?: readonly PgValue[]) => Promise<readonly Row[]>;
 
@@ -30,6 +30,9 @@ const mostTries = 5;
 const mostQueryTries = 20;
 const pauseMs = 50;
 const longestStatementMs = 3_600_000;
+
+/** Our locks assume that each statement sees what was committed before it, whatever the database is set to. */
+const beginSql = 'BEGIN ISOLATION LEVEL READ COMMITTED';
 
 export class PgPool {
   readonly settings: PostgresSettings;
@@ -91,15 +94,28 @@ export class PgPool {
    * The same for work on the whole ledger, on a connection of its own. Its statements may take minutes. It may wait for a
    * slow source between two of them. So the time limits of the database do not apply to it.
    */
-  async longTransaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+  longTransaction<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+    return this.#longTransaction(work, beginSql);
+  }
+
+  /** The same for statements that only read, as of one moment. */
+  snapshot<Result>(work: (query: PgQuery) => Promise<Result>): Promise<Result> {
+    return this.#longTransaction(work, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  }
+
+  async #longTransaction<Result>(work: (query: PgQuery) => Promise<Result>, begin: string): Promise<Result> {
     return again(async () => {
       try {
         const connection = await connect({ ...this.settings, statementTimeoutMs: longestStatementMs });
         try {
-          return await this.#inTransaction(connection, async (query) => {
-            await query(withoutTimeoutsSql);
-            return work(query);
-          });
+          return await this.#inTransaction(
+            connection,
+            async (query) => {
+              await query(withoutTimeoutsSql);
+              return work(query);
+            },
+            begin,
+          );
         } finally {
           await connection.end();
         }
@@ -132,9 +148,9 @@ export class PgPool {
   async #inTransaction<Result>(
     connection: PgConnection,
     work: (query: PgQuery) => Promise<Result>,
+    begin = beginSql,
   ): Promise<Result> {
-    // Our locks assume that each statement sees what was committed before it, whatever the database is set to.
-    await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    await connection.query(begin);
     try {
       const result = await work((text, values) => connection.query(this.named(text), values));
       await connection.query('COMMIT');
@@ -236,6 +252,9 @@ export const saturatedError = (): QuittanceError =>
     'Too many statements wait for the PostgreSQL server. Nothing was written. Send fewer calls at once, or give the server more room.',
   );
 
+/** A value is out of range or of another kind, one row is there twice, or a column is missing. */
+const changedStates: ReadonlySet<string> = new Set(['22003', '22P02', '21000', '42703']);
+
 /** What every failure of the server or of the way to it becomes for a caller. */
 export function toUnavailable(error: unknown): QuittanceError {
   if (isQuittanceError(error)) return error;
@@ -264,6 +283,14 @@ export function toUnavailable(error: unknown): QuittanceError {
       {},
       error,
     );
+  if (changedStates.has(state ?? '') || error instanceof TypeError)
+    return new QuittanceError(
+      'ledger.damaged',
+      `The tables of the ledger hold what no version of this program writes: ${said.replace(/\.$/, '')}. Another ` +
+        'program changed them. Run `quittance verify` to see where, and restore a backup if `quittance rebuild` does not help.',
+      {},
+      error,
+    );
   return withRemedy(
     new QuittanceError(
       'ledger.unavailable',
@@ -273,4 +300,149 @@ export function toUnavailable(error: unknown): QuittanceError {
     ),
     adviceFor(error),
   );
+}
+
+/** What to do about a failure of a PostgreSQL server or of the way to it. For developers: no model reads it. */
+
+/** By the code that PostgreSQL gave, or by its first two characters. */
+const byState: Readonly<Record<string, string>> = {
+  '28': 'Check the user and the password: in the URL, in PGUSER and PGPASSWORD, or in the password file.',
+  '3D000': 'Create the database, or correct its name in the URL.',
+  '25006':
+    'The server takes no writes. Use the URL of the primary, or of all servers. If the database was set to read only, ' +
+    'see `SHOW default_transaction_read_only`.',
+  '42501':
+    'Give the role of the URL its rights: run the script of `quittance migrate --roles`, then grant it one of these roles.',
+  '53100': 'Free space on the disk of the server. Calls go on by themselves then.',
+  '53200': 'The server has too little memory. Give it more, or lower max_connections or work_mem.',
+  '53300':
+    'Raise max_connections of the server or the limit of the role, use fewer connections, or a pooler.',
+  '55P03': 'Another transaction holds a lock. Look for it in pg_stat_activity, or raise lock_timeout.',
+  '57014': 'Raise statement_timeout of the role, or see in pg_stat_activity what slows the server down.',
+  '57P': 'The server stops or starts. Try again when it runs.',
+  '40': 'Transactions got in the way of each other too often. Try again.',
+};
+
+/** By the code that Node gave. */
+const byCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Start the server, or correct the host and the port of the URL.',
+  ENOENT: 'Start the server, or correct the folder of its socket in the URL.',
+  ENOTFOUND: 'Correct the host of the URL.',
+  EAI_AGAIN: 'The name of the host could not be looked up. Check the network of this machine.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is for another host. Use the name that it has in the URL.',
+  CERT_HAS_EXPIRED: 'Renew the certificate of the server.',
+};
+
+/** By the words of the driver, which gives no code. */
+const byWords: readonly (readonly [RegExp, string])[] = [
+  [
+    /self.signed certificate|unable to verify|unable to get (?:local )?issuer/i,
+    'Name the certificate of its authority with sslrootcert in the URL, or with PGSSLROOTCERT.',
+  ],
+  [/does not support SSL/i, 'Turn TLS on in the server, or write sslmode=disable in the URL.'],
+  [
+    /password must be a string/i,
+    'The server asks for a password: give one in the URL, in PGPASSWORD or in the password file.',
+  ],
+  [/is a standby/i, 'No server of the URL takes writes. Promote one, or correct the hosts.'],
+  [/query read timeout/i, 'The server did not answer in time. See in pg_stat_activity what it waits for.'],
+  [
+    /timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/i,
+    'Check the network and the firewall between this machine and the server.',
+  ],
+  [
+    /terminated unexpectedly|ECONNRESET|EPIPE/i,
+    'Check that a PostgreSQL server listens there, and what its log says.',
+  ],
+];
+
+export function adviceFor(error: unknown): string {
+  const state = sqlStateOf(error);
+  if (state !== undefined)
+    return (
+      byState[state] ??
+      byState[state.slice(0, 3)] ??
+      byState[state.slice(0, 2)] ??
+      'See the log of the server.'
+    );
+  const { code = '', message = '' } = error as { readonly code?: string; readonly message?: string };
+  return (
+    byCode[code] ??
+    byWords.find(([words]) => words.test(`${code} ${message}`))?.[1] ??
+    'Check the URL of the ledger, and the log of the server.'
+  );
+}
+
+/**
+ * Look-ups that share round trips. Keys of the same turn of the event loop become one statement with an array per
+ * column. So do keys that arrive while earlier statements run.
+ */
+
+/** The columns of a key, in the order of the parameters. */
+export type Key = readonly string[];
+/** Rows say with `ord` to which key they belong, counted from 1. */
+export type OrdRow = { readonly ord: number };
+
+type Asked<Row> = {
+  readonly key: Key;
+  readonly resolve: (rows: readonly Row[]) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+const mostInStatement = 256;
+const mostStatements = 2;
+const mostQueued = 50_000;
+
+export class GatheredRead<Row extends OrdRow> {
+  readonly #pool: PgPool;
+  readonly #sql: string;
+  #queue: Asked<Row>[] = [];
+  #running = 0;
+  #isScheduled = false;
+
+  /** `sql` joins `unnest($1::text[], …) WITH ORDINALITY x(…, o)`. */
+  constructor(pool: PgPool, sql: string) {
+    this.#pool = pool;
+    this.#sql = sql;
+  }
+
+  /** The rows of one key, in the order of the statement. */
+  read(key: Key): Promise<readonly Row[]> {
+    if (this.#pool.isClosed) return Promise.reject(closedError());
+    if (this.#queue.length >= mostQueued) return Promise.reject(saturatedError());
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ key, resolve, reject });
+      if (this.#isScheduled || this.#running >= mostStatements) return;
+      this.#isScheduled = true;
+      queueMicrotask(() => {
+        this.#isScheduled = false;
+        this.#next();
+      });
+    });
+  }
+
+  #next(): void {
+    while (this.#queue.length > 0 && this.#running < mostStatements) {
+      const asked =
+        this.#queue.length <= mostInStatement ? this.#queue : this.#queue.slice(0, mostInStatement);
+      this.#queue = asked === this.#queue ? [] : this.#queue.slice(mostInStatement);
+      this.#running++;
+      void this.#send(asked).finally(() => {
+        this.#running--;
+        this.#next();
+      });
+    }
+  }
+
+  async #send(asked: readonly Asked<Row>[]): Promise<void> {
+    try {
+      const columns = (asked[0]?.key ?? []).map((_, n) => toTextArray(asked.map(({ key }) => key[n] ?? '')));
+      const rows = await this.#pool.read<Row>(this.#sql, columns);
+      const found: Row[][] = asked.map(() => []);
+      for (const row of rows) found[row.ord - 1]?.push(row);
+      for (const [index, { resolve }] of asked.entries()) resolve(found[index] ?? []);
+    } catch (error) {
+      for (const { reject } of asked) reject(error);
+    }
+  }
 }

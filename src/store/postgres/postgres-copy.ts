@@ -1,20 +1,18 @@
 /** Takes a copy of another ledger into PostgreSQL, in one transaction. Positions stay as they were. */
 import { hash as digest } from 'node:crypto';
-import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/copy-source.ts';
+import type { TakeCopy } from '../../ledger/retention.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { checkOfKeys, passKeyCheck } from '../../ledger/key-ring.ts';
-import { inUseByOthers, MissingEntries, otherKey } from '../../ledger/missing-entries.ts';
-import type { SideRow } from '../../ledger/side-row.ts';
+import { checkOfKeys, passKeyCheck } from '../../ledger/seal.ts';
+import { inUseByOthers, otherKey, takeCopy } from '../sql/copy.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
+import type { CopyDialect } from '../sql/copy.ts';
+import { createPgDriver, storedSide } from './dialect.ts';
 import { migrate } from './migrate.ts';
-import { liftPositions } from './lift-positions.ts';
+import { liftPositions } from './positions.ts';
+import { encodeContent, putArtifactSql } from './postgres-ledger.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
-import { fromPgText, toPgText } from './pg-text.ts';
-import { rebuildWith } from './side-rebuild.ts';
-import { toIntArray, toTextArray } from './text-array.ts';
-
-const entriesAtOnce = 500;
-const charsAtOnce = 4_000_000;
+import { fromPgText, toPgText, toIntArray, toTextArray } from './pg-values.ts';
+import { relistIn, rebuildWith } from './rebuild.ts';
 
 export const takePostgresCopy =
   (pool: PgPool): TakeCopy =>
@@ -24,45 +22,38 @@ export const takePostgresCopy =
       await query('LOCK TABLE @sessions, @owners IN ACCESS EXCLUSIVE MODE');
       await refuseUsed(query);
       await keepKey(query, ledgerId, source.sealKey);
-      return takeAll(query, source, signal);
+      const taken = await takeCopy(createPgDriver(query), toDialect(query), source, signal);
+      await rebuildWith(query, Date.now());
+      await relistIn(query);
+      return taken;
     });
     await liftPositions(pool);
     return totals;
   };
 
-async function takeAll(query: PgQuery, source: CopySource, signal: AbortSignal): Promise<CopyTotals> {
-  const heads = await query<{ session_id: string; sequence: number; hash: string }>(
-    'SELECT session_id, sequence, hash FROM @sessions WHERE sequence > 0',
-  );
-  const missing = new MissingEntries(
-    heads.map(({ session_id, ...head }) => ({ sessionId: fromPgText(session_id), ...head })),
-  );
-  let batch: StoredEntry[] = [];
-  let chars = 0;
-  const flush = async (): Promise<void> => {
-    if (batch.length > 0) await putEntries(query, batch);
-    [batch, chars] = [[], 0];
-  };
-  for await (const entry of source.entries()) {
-    signal.throwIfAborted();
-    if (missing.isMissing(entry)) {
-      batch.push(entry);
-      chars += entry.text.length + (entry.bodies?.length ?? 0);
-      if (batch.length >= entriesAtOnce || chars >= charsAtOnce) await flush();
-    } else if (entry.bodies === undefined)
-      await query(
-        `UPDATE @entries SET bodies = NULL, salt = NULL
-         WHERE session_id = $1 AND sequence = $2 AND bodies IS NOT NULL`,
-        [toPgText(entry.sessionId), entry.sequence],
-      );
-  }
-  await flush();
-  missing.requireWhole();
-  await putSideRows(query, source);
-  const artifacts = await putArtifacts(query, source, signal);
-  await rebuildWith(query, Date.now());
-  return { entries: missing.taken, sessions: missing.sessions, artifacts };
-}
+const toDialect = (query: PgQuery): CopyDialect => ({
+  ...storedSide,
+  async readHeads() {
+    const rows = await query<{ session_id: string; sequence: number; hash: string }>(
+      'SELECT session_id, sequence, hash FROM @sessions WHERE sequence > 0',
+    );
+    return rows.map(({ session_id, ...head }) => ({ sessionId: fromPgText(session_id), ...head }));
+  },
+  putEntries: (_, entries) => putEntries(query, entries),
+  async emptyEntry(_, { sessionId, sequence }) {
+    await query(
+      `UPDATE @entries SET bodies = NULL, salt = NULL
+       WHERE session_id = $1 AND sequence = $2 AND bodies IS NOT NULL`,
+      [toPgText(sessionId), sequence],
+    );
+  },
+  artifacts: '@artifacts',
+  async putArtifact(_, { sessionId, artifactId, callId, mimeType, content }) {
+    const { encoding, bytes } = encodeContent(content);
+    const names = [sessionId, artifactId, callId, mimeType].map(toPgText);
+    await query(putArtifactSql, [...names, encoding, bytes.byteLength, digest('sha256', bytes), bytes]);
+  },
+});
 
 async function refuseUsed(query: PgQuery): Promise<void> {
   const [used] = await query(
@@ -102,76 +93,4 @@ async function putEntries(query: PgQuery, entries: readonly StoredEntry[]): Prom
       toTextArray(entries.map(({ hash }) => hash)),
     ],
   );
-}
-
-async function putSideRows(query: PgQuery, source: CopySource): Promise<void> {
-  for (const table of ['claims', 'counters', 'states', 'sealed']) await query(`DELETE FROM @${table}`);
-  for await (const row of source.sideRows()) await putSideRow(query, row);
-  for await (const { sessionId, callId, text } of source.sealed())
-    await query('INSERT INTO @sealed (session_id, call_id, text) VALUES ($1, $2, $3)', [
-      toPgText(sessionId),
-      toPgText(callId),
-      text,
-    ]);
-}
-
-/** The entries decide; these rows say what removed sessions no longer state. */
-async function putSideRow(query: PgQuery, row: SideRow): Promise<void> {
-  switch (row.kind) {
-    case 'claim':
-      await query('INSERT INTO @claims (key, session_id, call_id, digest) VALUES ($1, $2, $3, $4)', [
-        toPgText(row.key),
-        toPgText(row.sessionId),
-        toPgText(row.callId),
-        toPgText(row.inputDigest),
-      ]);
-      return;
-    case 'counter':
-      await query('INSERT INTO @counters (name, used, reserved, position) VALUES ($1, $2, $3, 0)', [
-        toPgText(row.name),
-        row.used,
-        row.reserved,
-      ]);
-      return;
-    case 'state':
-      if (row.sessionId !== undefined)
-        await query('INSERT INTO @states (session_id, subject, version, text) VALUES ($1, $2, $3, $4)', [
-          toPgText(row.sessionId),
-          toPgText(row.subject),
-          row.version,
-          row.text,
-        ]);
-      return;
-    case 'unsettled':
-    case 'sealed':
-    case 'artifact':
-      return;
-  }
-}
-
-async function putArtifacts(query: PgQuery, source: CopySource, signal: AbortSignal): Promise<number> {
-  await query('DELETE FROM @artifacts');
-  let count = 0;
-  for await (const { sessionId, artifactId, callId, mimeType, content } of source.artifacts()) {
-    signal.throwIfAborted();
-    const encoding = typeof content !== 'string' ? 'bytes' : content.isWellFormed() ? 'utf8' : 'utf16le';
-    const bytes =
-      typeof content === 'string' ? Buffer.from(content, encoding as BufferEncoding) : Buffer.from(content); // of a string
-    await query(
-      `INSERT INTO @artifacts (session_id, artifact_id, call_id, mime, encoding, bytes, hash, content)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        toPgText(sessionId),
-        toPgText(artifactId),
-        toPgText(callId),
-        toPgText(mimeType),
-        encoding,
-        bytes.byteLength,
-        digest('sha256', bytes),
-        bytes,
-      ],
-    );
-    count++;
-  }
-  return count;
 }

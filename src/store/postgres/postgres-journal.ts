@@ -1,38 +1,29 @@
 import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
-import { readJsonText } from '../../base/json-text.ts';
-import type { Awaitable, JsonObject } from '../../base/json.ts';
-import { chainHash, genesisHash } from '../../ledger/chain.ts';
-import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
-import type {
-  AppendResult,
-  Entry,
-  Journal,
-  SessionScope,
-  StoredCall,
-  StoredState,
-} from '../../ledger/journal.ts';
-import { readOnlyError, refuseEntry } from '../../ledger/refuse-entry.ts';
-import { takesOn } from '../../ledger/takes-on.ts';
-import { lastInputDigest } from '../../ledger/unsettled-effect.ts';
-import type { LookUp } from '../../ledger/look-up.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { readJsonText } from '../../base/json.ts';
+import { chainHash, genesisHash, bodiesDigest } from '../../ledger/chain.ts';
+import type { AppendResult, Entry, SessionScope, StoredCall, StoredState } from '../../ledger/journal.ts';
+import { readOnlyError, refuseEntry, lastInputDigest } from '../../ledger/prepare-entry.ts';
+import { takesOn } from '../../ledger/fold-stored.ts';
+import { newSessionTally } from '../../ledger/call-tally.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { ListedCall } from '../../ledger/listed-call.ts';
+import { countEntry, listCall, listEntry } from '../../ledger/listed-call.ts';
+import type { LookUp } from '../../ledger/claims.ts';
 import { lastState } from '../../ledger/last-state.ts';
-import type { AppendItem } from './append-item.ts';
+import type { AppendItem, Listing, Appended, Effect } from './append-item.ts';
 import { findDoubt, toAppendItem } from './append-item.ts';
-import type { Appended } from './append-result.ts';
-import type { Changes } from './changes.ts';
+import { toCounts, toListed } from './list-functions.ts';
 import type { EntryRow } from './entry-row.ts';
 import { decodeEntryRow, entryColumns } from './entry-row.ts';
-import type { EffectGuesses } from './effect-guesses.ts';
-import type { OrdRow } from './gathered-read.ts';
-import { GatheredRead } from './gathered-read.ts';
-import type { PgPool } from './pg-pool.ts';
-import { fromPgText, toPgText } from './pg-text.ts';
-import { SeenCalls } from './seen-calls.ts';
+import type { OrdRow, PgPool } from './pg-pool.ts';
+import { GatheredRead } from './pg-pool.ts';
+import { fromPgText, toPgText } from './pg-values.ts';
+import { isEmittedEvent } from '../../call/emitted-event.ts';
 
-export type JournalParts = {
+type JournalParts = {
   readonly pool: PgPool;
-  readonly changes: Changes;
   readonly ownerId: string;
   readonly salt: () => string;
   /** Undefined where the handle only reads. */
@@ -40,11 +31,14 @@ export type JournalParts = {
   readonly guesses: EffectGuesses;
 };
 
-export class PostgresJournal implements Journal {
+export class PostgresJournal {
   readonly #parts: JournalParts;
   readonly #calls: GatheredRead<EntryRow & OrdRow>;
   readonly #sizes: GatheredRead<{ readonly bytes: number } & OrdRow>;
   readonly #seen = new SeenCalls();
+  readonly #open = new OpenCalls();
+  /** By session: when the last look-up for an entry is over. */
+  readonly #reads = new Map<string, Promise<void>>();
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -53,23 +47,94 @@ export class PostgresJournal implements Journal {
   }
 
   async append(entry: Entry): Promise<AppendResult> {
-    const { ownerId, salt, append, guesses } = this.#parts;
+    const { append, guesses } = this.#parts;
     refuseEntry(entry);
     if (append === undefined) throw readOnlyError(undefined);
-    const doubt = findDoubt(entry);
-    const digest = doubt && (await this.#digestOf(entry, doubt.callId));
     const effects = guesses.takeFor(entry);
-    const { result } = await append(toAppendItem(entry, ownerId, salt, digest, effects));
-    // The first entry makes the call known. Forgetting one costs a look-up, not an answer.
-    if (entry.callId !== undefined && entry.expectedVersion === 0)
-      this.#seen.add(entry.sessionId, entry.callId);
-    if (result.status !== 'unsettled') return result;
-    guesses.noteWrong(entry.sessionId, effects);
-    return { status: 'moved', subject: unsettledSubject, version: 0 };
+    const { sessionId, callId } = entry;
+    const known = this.#reads.has(sessionId) ? 'unread' : this.#find(entry);
+    for (
+      let before = known === 'unread' ? await this.#read(entry) : known;
+      ;
+      before = await this.#read(entry)
+    ) {
+      const { result } = await this.#appendTo(before, entry, effects, append);
+      if (result.status !== 'appended' && callId !== undefined) this.#open.forget(sessionId, callId);
+      // The call has a remark of another process, or was erased: the row must be made of that too.
+      if (result.status === 'unseen') continue;
+      // The first entry makes the call known. Forgetting one costs a look-up, not an answer.
+      if (callId !== undefined && entry.expectedVersion === 0) this.#seen.add(sessionId, callId);
+      if (result.status !== 'unsettled') return result;
+      guesses.noteWrong(sessionId, effects);
+      return { status: 'moved', subject: unsettledSubject, version: 0 };
+    }
+  }
+
+  /** Entries that are passed without waiting for the answer to another one continue from that one. */
+  async #appendTo(
+    before: SeenCall | undefined,
+    entry: Entry,
+    effects: readonly Effect[],
+    append: (item: AppendItem) => Promise<Appended>,
+  ): Promise<Appended> {
+    const { sessionId, callId } = entry;
+    const { ownerId, salt } = this.#parts;
+    const after = before && addEntry(before, entry, ownerId);
+    const listing = toListing(entry, before, after);
+    const item = toAppendItem(entry, ownerId, salt, digestOfDoubt(entry, before), effects, listing);
+    if (callId !== undefined && after !== undefined)
+      this.#open.keep(sessionId, callId, withSizes(after, item));
+    try {
+      return await append(item);
+    } catch (error) {
+      if (callId !== undefined) this.#open.forget(sessionId, callId);
+      throw error;
+    }
+  }
+
+  /** The call before this entry. Undefined if the entry changes no row. */
+  #find({ sessionId, callId, expectedVersion, events }: Entry): SeenCall | undefined | 'unread' {
+    if (callId === undefined) return undefined;
+    if (expectedVersion === 0) return unknownCall;
+    // Of all remarks, only a late result is listed.
+    if (expectedVersion === 'any' && !events.some(({ type }) => type === 'tool.late')) return undefined;
+    const known = this.#open.find(sessionId, callId);
+    const isRight = known !== undefined && (expectedVersion === 'any' || known.version === expectedVersion);
+    return isRight ? known : 'unread';
+  }
+
+  /** The same from the entries. Later entries of the session wait, so that all are stored in the order they were passed. */
+  #read(entry: Entry): Promise<SeenCall | undefined> {
+    const { sessionId, callId = '' } = entry;
+    const read = (this.#reads.get(sessionId) ?? Promise.resolve()).then(async () => {
+      const known = this.#find(entry);
+      if (known !== 'unread') return known;
+      const rows = await this.#calls.read([toPgText(sessionId), toPgText(callId)]);
+      return toSeenCall(sessionId, callId, readRows(sessionId, callId, rows));
+    });
+    const over: Promise<void> = read.then(
+      () => undefined,
+      () => undefined, // the entry that needs the call is refused
+    );
+    this.#reads.set(sessionId, over);
+    // By then the entry is queued: its append continues before this.
+    void over.then(() => {
+      if (this.#reads.get(sessionId) === over) this.#reads.delete(sessionId);
+    });
+    return read;
+  }
+
+  /** Resolves when every entry that was passed is queued. */
+  async whenQueued(): Promise<void> {
+    while (this.#reads.size > 0) await Promise.all(this.#reads.values());
   }
 
   /** Stays synchronous where nothing is looked up. */
-  readCall(sessionId: string, callId: string, lookUp: LookUp = 'certain'): Awaitable<StoredCall | undefined> {
+  async readCall(
+    sessionId: string,
+    callId: string,
+    lookUp: LookUp = 'certain',
+  ): Promise<StoredCall | undefined> {
     if (lookUp === 'before_append' && !this.#seen.has(sessionId, callId)) return undefined;
     return this.#readCall(sessionId, callId);
   }
@@ -78,7 +143,8 @@ export class PostgresJournal implements Journal {
     const rows = await this.#calls.read([toPgText(sessionId), toPgText(callId)]);
     if (rows.length === 0) return undefined;
     this.#seen.add(sessionId, callId);
-    return this.#toStoredCall(sessionId, callId, rows);
+    const read = readRows(sessionId, callId, rows);
+    return this.#toStoredCall(sessionId, callId, read);
   }
 
   async measureCall(sessionId: string, callId: string): Promise<number> {
@@ -125,38 +191,22 @@ export class PostgresJournal implements Journal {
     return row && fromPgText(row.text);
   }
 
-  whenChanged(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
-    return this.#parts.changes.call(sessionId, callId, version, signal);
-  }
-
-  async #digestOf(entry: Entry, callId: string): Promise<string | undefined> {
-    const digest = lastInputDigest(entry.events, callId);
-    if (digest !== undefined) return digest;
-    const stored = await this.readCall(entry.sessionId, callId);
-    return stored && lastInputDigest(stored.events, callId);
-  }
-
-  #toStoredCall(sessionId: string, callId: string, rows: readonly EntryRow[]): StoredCall {
+  #toStoredCall(sessionId: string, callId: string, read: readonly ReadRow[]): StoredCall {
     let version = 0;
     let ownerId = '';
     let claimKey: string | undefined;
     const events: QuittanceEvent[] = [];
-    const entries = rows.map((row) => ({ row, entry: decodeEntryRow(row) }));
-    for (const { row, entry } of entries) {
-      const own = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
-      if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== own)
-        throw changedError(sessionId, callId);
+    for (const { row, entry } of read) {
       claimKey = entry.claim?.key ?? claimKey;
       // A remark does not move the call, so its owner stays the same.
       if (row.version !== null) {
-        if (row.version !== version + 1) throw changedError(sessionId, callId);
         ({ version } = row);
         if (takesOn(entry.events as readonly QuittanceEvent[])) ({ ownerId } = entry);
       }
       for (const event of entry.events as readonly QuittanceEvent[])
         if ('callId' in event && event.callId === callId) events.push(event);
     }
-    const depth = entries[0]?.entry.depth ?? 0;
+    const depth = read[0]?.entry.depth ?? 0;
     const stored: StoredCall = {
       version,
       events,
@@ -169,8 +219,8 @@ export class PostgresJournal implements Journal {
       value: () =>
         this.#findAlteration(
           sessionId,
-          rows,
-          entries.map(({ entry }) => entry.bodiesDigest),
+          read.map(({ row }) => row),
+          read.map(({ entry }) => entry.bodiesDigest),
         ),
     });
   }
@@ -225,3 +275,207 @@ const changedError = (sessionId: string, callId: string): QuittanceError =>
       `${JSON.stringify(sessionId)}, so the call is not run. Run \`quittance verify\` to see where.`,
     { sessionId, callId },
   );
+
+type ReadRow = { readonly row: EntryRow; readonly entry: ReadEntry };
+
+/** Throws if the columns of the entries do not agree with their texts. */
+function readRows(sessionId: string, callId: string, rows: readonly EntryRow[]): readonly ReadRow[] {
+  let version = 0;
+  return rows.map((row) => {
+    const entry = decodeEntryRow(row);
+    const own = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
+    if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== own)
+      throw changedError(sessionId, callId);
+    if (row.version !== null && row.version !== ++version) throw changedError(sessionId, callId);
+    return { row, entry };
+  });
+}
+
+/** A call as far as its entries were seen: what the next entry adds to is what the lists show. */
+type SeenCall = {
+  readonly version: number;
+  readonly listed: ListedCall | undefined;
+  /** How many entries were seen, and how many of them have bodies. */
+  readonly entries: number;
+  readonly bodies: number;
+  readonly chars: number;
+};
+
+const unknownCall: SeenCall = { version: 0, listed: undefined, entries: 0, bodies: 0, chars: 0 };
+
+const toSeenCall = (sessionId: string, callId: string, read: readonly ReadRow[]): SeenCall => ({
+  version: read.filter(({ row }) => row.version !== null).length,
+  listed: listStored(sessionId, callId, read),
+  entries: read.length,
+  bodies: read.filter(({ row }) => row.bodies !== null).length,
+  chars: read.reduce((chars, { row }) => chars + row.text.length + (row.bodies?.length ?? 0), 0),
+});
+
+function listStored(sessionId: string, callId: string, read: readonly ReadRow[]): ListedCall | undefined {
+  try {
+    return listCall(read.map(({ entry }) => entry));
+  } catch (error) {
+    if (error instanceof TypeError) throw changedError(sessionId, callId);
+    throw error;
+  }
+}
+
+function addEntry(call: SeenCall, entry: Entry, ownerId: string): SeenCall {
+  const { callId, expectedVersion, events } = entry;
+  return {
+    ...call,
+    version: call.version + Number(expectedVersion !== 'any'),
+    listed: listEntry(call.listed, { callId, expectedVersion, ownerId, events }),
+    entries: call.entries + 1,
+  };
+}
+
+const withSizes = (call: SeenCall, { text, bodies }: AppendItem): SeenCall => ({
+  ...call,
+  bodies: call.bodies + Number(bodies !== null),
+  chars: call.chars + text.length + (bodies?.length ?? 0),
+});
+
+function toListing(entry: Entry, before: SeenCall | undefined, after: SeenCall | undefined): Listing {
+  const tally = newSessionTally(entry.sessionId);
+  countEntry(tally, entry, { before: before?.listed, after: after?.listed });
+  return {
+    listed: after?.listed === undefined ? null : toListed(after.listed),
+    seen: before === undefined ? null : `${before.entries} ${before.bodies}`,
+    counts: toCounts(tally),
+  };
+}
+
+/** The input of a call that the entry leaves in doubt. */
+function digestOfDoubt(entry: Entry, before: SeenCall | undefined): string | undefined {
+  const doubt = findDoubt(entry);
+  return doubt && (lastInputDigest(entry.events, doubt.callId) ?? before?.listed?.call.inputDigest);
+}
+
+/**
+ * Open calls that this process has seen, so that the row of a call need not read its entries again. The append function
+ * refuses a row that was not made of all entries. Bounded: the oldest are forgotten first.
+ */
+const mostOpen = 20_000;
+const mostOpenChars = 64_000_000;
+
+class OpenCalls {
+  readonly #calls = new Map<string, SeenCall>();
+  #chars = 0;
+
+  find(session: string, call: string): SeenCall | undefined {
+    return this.#calls.get(keyOf(session, call));
+  }
+
+  /** A settled call is forgotten: few of them get another entry. */
+  keep(session: string, call: string, seen: SeenCall): void {
+    this.forget(session, call);
+    if (seen.listed === undefined || seen.listed.summary.status === 'settled') return;
+    this.#calls.set(keyOf(session, call), seen);
+    this.#chars += seen.chars;
+    for (const [key, { chars }] of this.#calls) {
+      if (this.#calls.size <= mostOpen && this.#chars <= mostOpenChars) break;
+      this.#calls.delete(key);
+      this.#chars -= chars;
+    }
+  }
+
+  forget(session: string, call: string): void {
+    const key = keyOf(session, call);
+    this.#chars -= this.#calls.get(key)?.chars ?? 0;
+    this.#calls.delete(key);
+  }
+}
+
+/** Calls that this process knows to exist. Bounded: the oldest are forgotten first. */
+const mostPerGeneration = 20_000;
+
+class SeenCalls {
+  #young = new Set<string>();
+  #old = new Set<string>();
+
+  add(session: string, call: string): void {
+    this.#young.add(keyOf(session, call));
+    if (this.#young.size < mostPerGeneration) return;
+    this.#old = this.#young;
+    this.#young = new Set();
+  }
+
+  has(session: string, call: string): boolean {
+    const key = keyOf(session, call);
+    return this.#young.has(key) || this.#old.has(key);
+  }
+}
+
+const keyOf = (session: string, call: string): string => `${session.length}:${session}${call}`;
+
+/**
+ * Look-ups for unsettled effects that were answered without a look, see `LookUp`.
+ *
+ * 1. A guess says that the session has no unsettled effect of a tool and input. It stays open until an append starts or
+ *    holds a call with that input. The append function then looks, and refuses the entry if the guess was wrong.
+ * 2. If an entry does not name its input, every open guess of its session is checked: too many checks are safe.
+ * 3. After a wrong guess, look-ups of that session and tool are real ones.
+ */
+
+type Guess = Effect & { open: number };
+
+/** With more open guesses than this, no more are made. */
+const mostGuesses = 10_000;
+const mostDoubtful = 10_000;
+
+export class EffectGuesses {
+  readonly #bySession = new Map<string, Guess[]>();
+  readonly #doubtful = new Set<string>();
+  #open = 0;
+
+  /** May this look-up be answered with a guess? Notes the guess if so. */
+  tryGuess(sessionId: string, effect: Effect): boolean {
+    if (this.#open >= mostGuesses || this.#doubtful.has(doubtKey(sessionId, effect.toolName))) return false;
+    const known = this.#bySession.get(sessionId);
+    const same = known?.find((guess) => isSame(guess, effect));
+    if (same !== undefined) same.open++;
+    else if (known === undefined) this.#bySession.set(sessionId, [{ ...effect, open: 1 }]);
+    else known.push({ ...effect, open: 1 });
+    this.#open++;
+    return true;
+  }
+
+  /** The guesses that this append must check. They are closed: whatever it answers, they are not needed any more. */
+  takeFor({ sessionId, callId, events }: Entry): readonly Effect[] {
+    const known = this.#bySession.get(sessionId);
+    if (known === undefined || callId === undefined) return none;
+    const begins = events.some(
+      (event) => !isEmittedEvent(event) && (event.type === 'tool.started' || event.type === 'tool.held'),
+    );
+    const ends = events.some((event) => event.type === 'tool.responded');
+    if (!begins && !ends) return none;
+    const digest = lastInputDigest(events, callId);
+    if (digest === undefined)
+      return begins ? known.map(({ toolName, inputDigest }) => ({ toolName, inputDigest })) : none;
+    const taken = known.filter(({ inputDigest }) => inputDigest === digest);
+    for (const guess of taken) this.#close(sessionId, known, guess);
+    return begins ? taken : none;
+  }
+
+  /** Look-ups of this session and tool are real from now on. */
+  noteWrong(sessionId: string, effects: readonly Effect[]): void {
+    if (this.#doubtful.size >= mostDoubtful) this.#doubtful.clear();
+    for (const { toolName } of effects) this.#doubtful.add(doubtKey(sessionId, toolName));
+  }
+
+  #close(sessionId: string, known: Guess[], guess: Guess): void {
+    this.#open--;
+    if (--guess.open > 0) return;
+    known.splice(known.indexOf(guess), 1);
+    if (known.length === 0) this.#bySession.delete(sessionId);
+  }
+}
+
+const none: readonly Effect[] = Object.freeze([]);
+
+const isSame = (one: Effect, other: Effect): boolean =>
+  one.toolName === other.toolName && one.inputDigest === other.inputDigest;
+
+const doubtKey = (sessionId: string, toolName: string): string =>
+  `${sessionId.length}:${sessionId}${toolName}`;

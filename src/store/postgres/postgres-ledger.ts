@@ -1,131 +1,136 @@
 /** A ledger in PostgreSQL, for any number of processes and hosts. */
+import { createHash, hash as digest } from 'node:crypto';
 import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Spill } from '../../ledger/spill.ts';
-import type { OwnFile } from '../../policy/own-files/own-file.ts';
-import { createSalts } from '../files/salts.ts';
-import { SpillFile } from '../files/spill-file.ts';
+import type { ArtifactFacts } from '../../ledger/artifacts.ts';
+import type { Page } from '../../ledger/call-query.ts';
+import type { Head, HeadQuery } from '../../ledger/chain.ts';
+import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
+import type { Documents, Ledger, OpenLedger, RowReaders, Spill } from '../../ledger/ledger.ts';
+import { createSalts, SpillFile } from '../files/spill-file.ts';
+import type { CursorDialect } from '../sql/cursors.ts';
+import { changeCursor, selectCursors } from '../sql/cursors.ts';
+import { createListedRows } from '../sql/listed-rows.ts';
+import { pageOfSideRows } from '../sql/side-rows.ts';
+import { claimedDigest } from './append-item.ts';
+import type { SchemaGuard } from './append-lane.ts';
 import { AppendLane } from './append-lane.ts';
 import { Changes } from './changes.ts';
-import { EffectGuesses } from './effect-guesses.ts';
+import { createPgDriver, listDialect, pgNames, sideDialect } from './dialect.ts';
+import { inspectTables } from './inspect-tables.ts';
 import type { LedgerRow } from './migrate.ts';
-import type { PgPool } from './pg-pool.ts';
-import { PostgresArtifacts } from './postgres-artifacts.ts';
-import { PostgresClaims } from './postgres-claims.ts';
-import { PostgresCursors } from './postgres-cursors.ts';
-import { PostgresDocuments } from './postgres-documents.ts';
-import { PostgresEntries } from './postgres-entries.ts';
-import { PostgresIntegrity } from './postgres-integrity.ts';
-import { PostgresJournal } from './postgres-journal.ts';
-import type { PostgresLedgerOptions } from './postgres-ledger-options.ts';
-import { defaultSpillFolder, postgresOwnFiles } from './postgres-own-files.ts';
+import type { OrdRow, PgPool } from './pg-pool.ts';
+import { GatheredRead } from './pg-pool.ts';
+import { exactNumbers, fromPgText, toPgText, toTextArray } from './pg-values.ts';
+import { PostgresEntries } from './positions.ts';
+import { EffectGuesses, PostgresJournal } from './postgres-journal.ts';
 import { PostgresOwners } from './postgres-owners.ts';
-import { PostgresQueries } from './postgres-queries.ts';
 import { PostgresRetention } from './postgres-retention.ts';
+import { rebuildSideTables, relistAll } from './rebuild.ts';
+import type { PostgresLedgerOptions } from './settings.ts';
+import { defaultSpillFolder, postgresOwnFiles } from './settings.ts';
 
-export type OpenedRow = LedgerRow & {
+type OpenedRow = LedgerRow & {
   /** False for a role that may only decide: see `roles.ts`. */
   readonly mayAppend: boolean;
+  /** None for a handle that only reads. */
+  readonly guard?: SchemaGuard | undefined;
 };
 
-export class PostgresLedger implements Ledger {
-  readonly journal: PostgresJournal;
-  readonly claims: PostgresClaims;
-  readonly artifacts: PostgresArtifacts;
-  readonly owners: PostgresOwners;
-  readonly spill: Spill;
-  readonly queries: PostgresQueries;
-  readonly entries: PostgresEntries;
-  readonly cursors: PostgresCursors;
-  readonly integrity: PostgresIntegrity;
-  readonly retention: PostgresRetention;
-  readonly documents: PostgresDocuments;
-  readonly ownFiles: readonly OwnFile[];
-  readonly now: () => number;
-  readonly readSealKey: (() => Uint8Array) | undefined;
-  readonly #options: PostgresLedgerOptions;
-  readonly #close: () => Promise<void>;
-
-  constructor(pool: PgPool, { ledgerId, mayAppend }: OpenedRow, options: PostgresLedgerOptions) {
-    this.#options = options;
-    this.readSealKey = options.readSealKey;
-    this.ownFiles = postgresOwnFiles(options);
-    const now = (this.now = () => options.clock?.now() ?? owners.now());
-    const salt = createSalts();
-    const entries: PostgresEntries = new PostgresEntries(pool, () => changes);
-    const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
-    const owners = new PostgresOwners({
-      pool,
-      // A role that may only decide owns no call.
-      readOnly: options.readOnly === true || !mayAppend,
-      channel: changes.channel,
-      onNotification: () => changes.look(),
-      onListening: (isListening) => {
-        changes.isListening = isListening;
-      },
-      onForget: (gone) => spillFile?.forget(gone),
-    });
-    const { ownerId } = owners;
-    const spillFile = openSpill(options, ownerId, ledgerId, salt);
-    const queries = new PostgresQueries(pool);
-    const onCommit = (position: number): void => {
-      entries.noteOwn(position);
-      changes.noteOwnCommit();
-      queries.noteAppend(lanes.some(({ isBusy }) => isBusy));
-    };
-    const lanes: readonly AppendLane[] =
-      options.readOnly === true
-        ? []
-        : Array.from(
-            { length: pool.settings.writers },
-            (_, n) =>
-              new AppendLane(pool, `${ownerId}/${n}`, onCommit, mayAppend ? 'append_v2' : 'append_decisions'),
-          );
-    const guesses = new EffectGuesses();
-    this.journal = new PostgresJournal({
-      pool,
-      guesses,
-      changes,
-      ownerId,
-      salt,
-      append: lanes.length === 0 ? undefined : (item) => laneFor(lanes, item.session).append(item),
-    });
-    this.claims = new PostgresClaims(pool, guesses);
-    this.artifacts = new PostgresArtifacts(pool);
-    this.owners = owners;
-    this.spill = createSpill(spillFile, owners);
-    this.queries = queries;
-    this.entries = entries;
-    this.cursors = new PostgresCursors(pool, ownerId);
-    this.documents = new PostgresDocuments(pool);
-    this.integrity = new PostgresIntegrity(pool, queries, now);
-    const fill = (): Promise<void> => queries.fill();
-    this.retention = new PostgresRetention({ pool, ownerId, ids: createIds(), salt, now, fill, onCommit });
-    this.#close = async () => {
+/** Registers the owner, and gives the ledger. */
+export async function beginLedger(
+  pool: PgPool,
+  { ledgerId, mayAppend, guard }: OpenedRow,
+  options: PostgresLedgerOptions,
+): Promise<OpenLedger> {
+  const salt = createSalts();
+  const entries: PostgresEntries = new PostgresEntries(pool);
+  const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
+  const owners = new PostgresOwners({
+    pool,
+    // A role that may only decide owns no call.
+    readOnly: options.readOnly === true || !mayAppend,
+    channel: changes.channel,
+    onNotification: () => changes.look(),
+    onListening: (isListening) => {
+      changes.isListening = isListening;
+    },
+    onForget: (gone) => spillFile?.forget(gone),
+  });
+  const { ownerId } = owners;
+  const now = (): number => options.clock?.now() ?? owners.now();
+  const spillFile = openSpill(options, ownerId, ledgerId, salt);
+  const onCommit = (position: number): void => {
+    entries.noteOwn(position);
+    changes.noteOwnCommit();
+  };
+  const lanes =
+    guard === undefined
+      ? []
+      : Array.from({ length: pool.settings.writers }, (_, n) => {
+          const name = mayAppend ? 'append_v3' : 'append_decisions';
+          return new AppendLane(pool, guard, `${ownerId}/${n}`, onCommit, name);
+        });
+  const guesses = new EffectGuesses();
+  const journal = new PostgresJournal({
+    pool,
+    guesses,
+    ownerId,
+    salt,
+    append: lanes.length === 0 ? undefined : (item) => laneFor(lanes, item.session).append(item),
+  });
+  const retention = new PostgresRetention({ pool, ownerId, ids: createIds(), salt, now, onCommit });
+  const rows = rowReaders(pool, journal, guesses, entries, owners);
+  await owners.begin();
+  return {
+    ownerId,
+    now,
+    runtimes: new Set(),
+    spill: createSpill(spillFile, owners),
+    documents: createDocuments(pool),
+    ownFiles: postgresOwnFiles(options),
+    readSealKey: options.readSealKey,
+    get sealKey() {
+      if (options.sealKey === undefined) throw missingKeyError();
+      return options.sealKey;
+    },
+    append: (entry) => journal.append(entry),
+    readCall: (sessionId, callId, lookUp) => journal.readCall(sessionId, callId, lookUp),
+    readSession: (sessionId, scope) => journal.readSession(sessionId, scope),
+    readEntries: (query) => entries.read(query),
+    query: (name, query) => rows[name](query),
+    whenChanged: (awaited, signal) =>
+      'after' in awaited
+        ? changes.end(awaited.after, signal)
+        : changes.call(awaited.sessionId, awaited.callId, awaited.version, signal),
+    ...artifacts(pool),
+    setCursor: createSetCursor(pool, ownerId),
+    forgetOwner: (gone) => owners.forget(gone),
+    erase: (erasure) => retention.erase(erasure),
+    dropSession: (removal) => retention.dropSession(removal),
+    inspect: (signal) => inspectTables(pool, signal),
+    async rebuild() {
+      const problems = await rebuildSideTables(pool, now);
+      await relistAll(pool);
+      return problems;
+    },
+    async close() {
+      await journal.whenQueued();
       await Promise.all(lanes.map((lane) => lane.close()));
       await changes.close();
-      await queries.close();
       await owners.end();
       spillFile?.close();
       await pool.close();
-    };
-  }
-
-  get sealKey(): Uint8Array {
-    const { sealKey } = this.#options;
-    if (sealKey !== undefined) return sealKey;
-    throw new QuittanceError(
-      'config.invalid',
-      'A PostgreSQL ledger stores no seal key, and this process has none. Set QUITTANCE_SEAL_KEY_FILE, ' +
-        'QUITTANCE_SEAL_KEY or QUITTANCE_SEAL_KEY_COMMAND, or pass the option sealKey.',
-    );
-  }
-
-  close(): Promise<void> {
-    return this.#close();
-  }
+    },
+  };
 }
+
+const missingKeyError = (): QuittanceError =>
+  new QuittanceError(
+    'config.invalid',
+    'A PostgreSQL ledger stores no seal key, and this process has none. Set QUITTANCE_SEAL_KEY_FILE, ' +
+      'QUITTANCE_SEAL_KEY or QUITTANCE_SEAL_KEY_COMMAND, or pass the option sealKey.',
+  );
 
 /** A session always uses the same connection, so that its entries share batches and never wait for each other. */
 const laneFor = (lanes: readonly AppendLane[], session: string): AppendLane => {
@@ -150,8 +155,8 @@ function openSpill(
 
 /** Spills of other hosts are on their disks: only those of this host are read. */
 const createSpill = (file: SpillFile | undefined, owners: PostgresOwners): Spill => ({
-  write: (entry) => file?.add(entry) ?? false,
-  canWrite: () => file?.isReady ?? false,
+  write: async (entry) => file?.add(entry) ?? false,
+  canWrite: async () => file?.isReady ?? false,
   async read() {
     if (file === undefined) return [];
     const spilled = file.read(() => true);
@@ -163,5 +168,236 @@ const createSpill = (file: SpillFile | undefined, owners: PostgresOwners): Spill
     );
     return found.filter(({ isOurs }) => isOurs).map(({ one }) => one);
   },
-  drop: (ownerId, lastEntryId) => file?.drop(ownerId, lastEntryId) ?? false,
+  drop: async (ownerId, lastEntryId) => file?.drop(ownerId, lastEntryId) ?? false,
 });
+
+const createDocuments = (pool: PgPool): Documents => ({
+  async read(name, knownVersion = 0) {
+    const [row] = await pool.read<{ version: number; text: string | null }>(
+      `SELECT version, CASE WHEN version <> $2 THEN text END AS text FROM @documents WHERE name = $1`,
+      [toPgText(name), knownVersion],
+    );
+    return { version: row?.version ?? 0, text: row?.text ?? undefined };
+  },
+  async replace(name, version, text) {
+    const rows = await pool.query(
+      version === 0
+        ? `INSERT INTO @documents (name, version, text) VALUES ($1, $2::bigint + 1, $3)
+           ON CONFLICT (name) DO NOTHING RETURNING 1`
+        : 'UPDATE @documents SET version = version + 1, text = $3 WHERE name = $1 AND version = $2 RETURNING 1',
+      [toPgText(name), version, text],
+    );
+    return rows.length === 1;
+  },
+});
+
+const page = <Row>(rows: readonly Row[]): Page<Row> => ({ rows, next: undefined });
+const pageOf = <Row>(row: Row | undefined): Page<Row> => page(row === undefined ? [] : [row]);
+
+function rowReaders(
+  pool: PgPool,
+  journal: PostgresJournal,
+  guesses: EffectGuesses,
+  entries: PostgresEntries,
+  owners: PostgresOwners,
+): RowReaders {
+  const driver = createPgDriver((text, values) => pool.read(text, values));
+  const claims = new GatheredRead<ClaimRow>(pool, readClaimsSql);
+  const effects = new GatheredRead<OrdRow & { readonly call_id: string }>(pool, findEffectsSql);
+  return {
+    ...createListedRows(driver, listDialect),
+    async claims({ key }) {
+      const [row] = await claims.read([toPgText(key)]);
+      return pageOf(row && toHolder(row));
+    },
+    counters: async ({ names }) => page(await readCounters(pool, names)),
+    async unsettled({ sessionId, toolName, inputDigest, lookUp = 'certain' }) {
+      if (lookUp === 'before_append' && guesses.tryGuess(sessionId, { toolName, inputDigest }))
+        return page<string>([]);
+      const rows = await effects.read([toPgText(sessionId), toPgText(toolName), toPgText(inputDigest)]);
+      return page(rows.map((row) => fromPgText(row.call_id)));
+    },
+    states: async ({ sessionId, subject }) => pageOf(await journal.readState(sessionId, subject)),
+    sealed: async ({ sessionId, callId }) => pageOf(await journal.readSealed(sessionId, callId)),
+    cursors: async ({ name }) => page(await selectCursors(driver, cursorDialect, name)),
+    async owners(query) {
+      if ('ownerId' in query)
+        return pageOf({ ownerId: query.ownerId, status: await owners.statusOf(query.ownerId) });
+      return page(owners.gone.map((ownerId) => ({ ownerId, status: 'gone' as const })));
+    },
+    heads: async (query) => page(await readHeads(pool, query)),
+    async sizes(query) {
+      if ('limit' in query) return page(await entries.measure(query));
+      const { sessionId, callId } = query;
+      return pageOf({ position: 0, sessionId, bytes: await journal.measureCall(sessionId, callId) });
+    },
+    end: async ({ countSessions = false }) =>
+      pageOf({
+        position: await entries.lastPosition(),
+        sessions: countSessions ? await countHeads(pool) : undefined,
+      }),
+    side_rows: ({ cursor }) => pageOfSideRows(driver, sideDialect, cursor),
+  };
+}
+
+type ClaimRow = OrdRow & {
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly digest: string | null;
+  readonly entry: string | null;
+};
+
+/** The marked entry decides. A row without one still blocks other calls from the key. */
+const readClaimsSql = `SELECT x.o::integer AS ord, coalesce(e.session_id, c.session_id) AS session_id,
+    coalesce(e.call_id, c.call_id) AS call_id, c.digest, e.text AS entry
+  FROM unnest($1::text[]) WITH ORDINALITY x(k, o) LEFT JOIN @claims c ON c.key = x.k
+  LEFT JOIN @marks m ON m.key = 'claim ' || x.k LEFT JOIN @entries e ON e.position = m.position
+  WHERE coalesce(e.call_id, c.call_id) IS NOT NULL`;
+
+const toHolder = (row: ClaimRow): ClaimHolder => ({
+  sessionId: fromPgText(row.session_id),
+  callId: fromPgText(row.call_id),
+  inputDigest: claimedDigest(row),
+});
+
+const findEffectsSql = `SELECT x.o::integer AS ord, u.call_id
+  FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY x(s, t, d, o)
+  JOIN @unsettled u ON u.session_id = x.s AND u.tool = x.t AND u.digest = x.d ORDER BY x.o, u.position`;
+
+async function readCounters(pool: PgPool, names: readonly string[]): Promise<readonly Counter[]> {
+  if (names.length === 0) return [];
+  const rows = await pool.read<Counter>(
+    `SELECT ${exactNumbers}, coalesce(c.used, 0) AS used, coalesce(c.reserved, 0) AS reserved
+     FROM unnest($1::text[]) WITH ORDINALITY x(name, o) LEFT JOIN @counters c ON c.name = x.name ORDER BY x.o`,
+    [toTextArray(names.map(toPgText))],
+  );
+  return rows.map(({ used, reserved }) => ({ used, reserved }));
+}
+
+type HeadRow = { readonly session_id: string; readonly sequence: number; readonly hash: string };
+
+async function readHeads(
+  pool: PgPool,
+  query: HeadQuery | { readonly sessionId: string },
+): Promise<readonly Head[]> {
+  const heads = 'SELECT session_id, sequence, hash FROM @sessions WHERE sequence > 0 AND session_id';
+  const rows =
+    'sessionId' in query
+      ? await pool.read<HeadRow>(`${heads} = $1`, [toPgText(query.sessionId)])
+      : await pool.read<HeadRow>(
+          query.at === undefined
+            ? `${heads} > $1 ORDER BY session_id LIMIT $2`
+            : `SELECT s.session_id, e.sequence, e.hash FROM @sessions s
+               JOIN LATERAL (SELECT sequence, hash FROM @entries e
+                 WHERE e.session_id = s.session_id AND e.position <= $3 ORDER BY e.sequence DESC LIMIT 1) e ON true
+               WHERE s.session_id > $1 ORDER BY s.session_id LIMIT $2`,
+          [
+            query.after === undefined ? '' : toPgText(query.after),
+            query.limit,
+            ...(query.at === undefined ? [] : [query.at]),
+          ],
+        );
+  return rows.map(({ session_id, ...head }) => ({ sessionId: fromPgText(session_id), ...head }));
+}
+
+async function countHeads(pool: PgPool): Promise<number> {
+  const [row] = await pool.read<{ sessions: number }>(
+    'SELECT count(*) AS sessions FROM @sessions WHERE sequence > 0',
+  );
+  return row?.sessions ?? 0;
+}
+
+const cursorDialect: CursorDialect = { ...pgNames, cursors: '@cursors', owner: 'owner_id' };
+
+/** Changes are made in the order in which they were asked for, although there are several connections. */
+function createSetCursor(pool: PgPool, ownerId: string): Ledger['setCursor'] {
+  const driver = createPgDriver((text, values) => pool.query(text, values));
+  let last: Promise<unknown> = Promise.resolve();
+  return (change) => {
+    const changed = last.then(() => changeCursor(driver, cursorDialect, ownerId, change));
+    last = changed.catch(() => undefined);
+    return changed;
+  };
+}
+
+type ArtifactRow = {
+  readonly call_id: string;
+  readonly mime: string;
+  readonly encoding: ArtifactFacts['encoding'];
+  readonly bytes: number;
+  readonly hash: string;
+};
+
+const pieceBytes = 4_194_304;
+
+const artifacts = (pool: PgPool): Pick<Ledger, 'putArtifact' | 'readArtifact'> => ({
+  async putArtifact({ sessionId, artifactId, callId, mimeType, content }) {
+    const { encoding, bytes } = encodeContent(content);
+    const names = [sessionId, artifactId, callId, mimeType].map(toPgText);
+    // Without the content, the result of a call that ran would be lost.
+    await pool.repeat(
+      `${putArtifactSql} ON CONFLICT (session_id, artifact_id) DO UPDATE SET call_id = excluded.call_id, mime = excluded.mime,
+         encoding = excluded.encoding, bytes = excluded.bytes, hash = excluded.hash, content = excluded.content`,
+      [...names, encoding, bytes.byteLength, digest('sha256', bytes), bytes],
+    );
+  },
+  async readArtifact(sessionId, artifactId, range) {
+    const names = [toPgText(sessionId), toPgText(artifactId)];
+    const [row] = await pool.read<ArtifactRow>(
+      'SELECT call_id, mime, encoding, bytes, hash FROM @artifacts WHERE session_id = $1 AND artifact_id = $2',
+      names,
+    );
+    if (row === undefined) return undefined;
+    const found = {
+      mimeType: fromPgText(row.mime),
+      encoding: row.encoding,
+      size: row.bytes,
+      callId: fromPgText(row.call_id),
+    };
+    if (range?.most === 0) return { ...found, bytes: new Uint8Array() };
+    const read = async (from: number, most: number): Promise<Uint8Array> => {
+      const [piece] = await pool.read<{ bytes: Buffer }>(
+        `SELECT substring(content FROM $3::integer FOR $4::integer) AS bytes
+         FROM @artifacts WHERE session_id = $1 AND artifact_id = $2`,
+        [...names, from + 1, most],
+      );
+      return new Uint8Array(piece?.bytes ?? Buffer.alloc(0));
+    };
+    const sum = createHash('sha256');
+    const pieces: Uint8Array[] = [];
+    for (let from = 0; from < row.bytes; from += pieceBytes) {
+      const piece = await read(from, pieceBytes);
+      sum.update(piece);
+      if (range === undefined) pieces.push(piece);
+    }
+    if (sum.digest('hex') !== row.hash) throw alteredError();
+    return {
+      ...found,
+      bytes: range === undefined ? new Uint8Array(Buffer.concat(pieces)) : await read(range.from, range.most),
+    };
+  },
+});
+
+export const putArtifactSql = `INSERT INTO @artifacts (session_id, artifact_id, call_id, mime, encoding, bytes, hash, content)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
+
+/** The bytes that are stored, and how they become the content again. */
+export function encodeContent(content: string | Uint8Array): {
+  readonly encoding: ArtifactFacts['encoding'];
+  readonly bytes: Buffer;
+} {
+  if (typeof content !== 'string')
+    return {
+      encoding: 'bytes',
+      bytes: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
+    };
+  const encoding = content.isWellFormed() ? 'utf8' : 'utf16le';
+  return { encoding, bytes: Buffer.from(content, encoding) };
+}
+
+const alteredError = (): QuittanceError =>
+  new QuittanceError(
+    'ledger.altered',
+    'Another program changed the content of an artifact. `quittance verify` says which.',
+    { how: 'changed' },
+  );

@@ -17,14 +17,14 @@
 import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
-import type { Owners, OwnerStatus, MadeCalls } from '../../ledger/owners.ts';
+import type { OwnerStatus } from '../../ledger/ledger.ts';
 import { newOwnerId } from '../files/owner-id.ts';
 import type { ProcessMark } from '../files/system-process.ts';
 import { readOwnProcess, readPlace, showProcessMark } from '../files/system-process.ts';
 import type { PgConnection, PgSettings, PgValue } from './pg-driver.ts';
 import { connect } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
-import { fromPgText, toPgText } from './pg-text.ts';
+import { fromPgText, toPgText } from './pg-values.ts';
 
 /** Tells our session locks from those of others. */
 const lockClass = 0x51554954;
@@ -42,9 +42,8 @@ export type PostgresOwnersOptions = {
   readonly onForget: (ownerId: string) => void;
 };
 
-export class PostgresOwners implements Owners {
+export class PostgresOwners {
   readonly ownerId: string = newOwnerId();
-  readonly runtimes: Set<MadeCalls> = new Set();
   readonly #options: PostgresOwnersOptions;
   readonly #lockKey: number;
   readonly #place = describePlace();
@@ -93,7 +92,8 @@ export class PostgresOwners implements Owners {
     }
   }
 
-  findGone(): readonly string[] {
+  /** Owners that are proven dead and not forgotten, as of the last renewal. */
+  get gone(): readonly string[] {
     return this.#gone;
   }
 

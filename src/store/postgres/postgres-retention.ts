@@ -1,24 +1,21 @@
-/** Removal of bodies and of whole sessions. The rows of the read tables go in the same transaction. */
+/** Removal of bodies and of whole sessions. The rows of the lists change in the same transaction. */
 import type { Ids } from '../../base/ids.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
 import { genesisHash } from '../../ledger/chain.ts';
-import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
-import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
-import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
-import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { newSessionTally } from '../../ledger/session-tally.ts';
-import { exactNumbers } from './exact-numbers.ts';
-import { appendOwnEntry } from './append-own-entry.ts';
+import { refuseErasure } from '../../ledger/prepare-entry.ts';
+import type { Erasure, Removal } from '../../ledger/retention.ts';
+import { sessionCounterPrefixes } from '../../ledger/claims.ts';
+import { exactNumbers, toTextArray, fromPgText, toPgText } from './pg-values.ts';
+import { appendOwnEntry, countOutSql, relistCalls, removeLists } from './rebuild.ts';
 import type { EntryRow } from './entry-row.ts';
-import { decodeEntryRow, entryColumns } from './entry-row.ts';
-import { withLiftedPositions } from './lift-positions.ts';
-import { toTextArray } from './text-array.ts';
+import { entryColumns } from './entry-row.ts';
+import type { RemovedEntry } from '../sql/removal.ts';
+import { RemovalScan } from '../sql/removal.ts';
+import { withLiftedPositions } from './positions.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
-import { fromPgText, toPgText } from './pg-text.ts';
-import { countOut, putCalls, putTallies, readCalls } from './projection.ts';
 
 export type RetentionParts = {
   readonly pool: PgPool;
@@ -26,11 +23,10 @@ export type RetentionParts = {
   readonly ids: Ids;
   readonly salt: () => string;
   readonly now: () => number;
-  readonly fill: () => Promise<void>;
   readonly onCommit: (position: number) => void;
 };
 
-export class PostgresRetention implements Retention {
+export class PostgresRetention {
   readonly #parts: RetentionParts;
 
   constructor(parts: RetentionParts) {
@@ -39,17 +35,11 @@ export class PostgresRetention implements Retention {
 
   async erase(erasure: Erasure): Promise<number> {
     refuseErasure(erasure);
-    await this.#parts.fill();
     return this.#change(erasure.sessionId, [erasure.sessionId], async (query, first) => {
-      const rows = await readSession(query, toPgText(erasure.sessionId));
-      refuseOpen(erasure.sessionId, rows, erasure.entryIds);
-      const asked = erasure.entryIds && new Set(erasure.entryIds);
-      const found = rows.filter(
-        (row) => row.bodies !== null && (asked?.has(decodeEntryRow(row).entryId) ?? true),
-      );
+      const found = (await scanSession(query, erasure)).scan.erased();
       if (found.length === 0) return 0;
       await this.#empty(query, erasure, found);
-      const entryIds = found.map((row) => decodeEntryRow(row).entryId);
+      const entryIds = found.map(({ entryId }) => entryId);
       const { ids, now } = this.#parts;
       await this.#append(query, erasureEntry(erasure, entryIds, now(), ids), first);
       return found.length;
@@ -60,19 +50,14 @@ export class PostgresRetention implements Retention {
     refuseErasure(removal);
     const { sessionId } = removal;
     if (sessionId === ledgerSessionId) return false;
-    await this.#parts.fill();
     return this.#change(sessionId, [sessionId, ledgerSessionId], async (query, first) => {
       const session = toPgText(sessionId);
-      const rows = await readSession(query, session);
-      const last = rows.at(-1);
+      const { scan, last } = await scanSession(query, { sessionId });
       if (last === undefined || (removal.lastHash ?? last.hash) !== last.hash) return false;
-      refuseOpen(sessionId, rows, undefined);
+      scan.requireSettled();
       const totals = await leaveCounters(query, session, sessionId);
-      await putTallies(query, await countOut(query, session));
-      await query(
-        'DELETE FROM @read_words WHERE position IN (SELECT position FROM @read_calls WHERE session_id = $1)',
-        [session],
-      );
+      await query(countOutSql, [session]);
+      await removeLists(query, toTextArray([session]));
       for (const table of tablesBySession)
         await query(`DELETE FROM @${table} WHERE session_id = $1`, [session]);
       const { ids, now } = this.#parts;
@@ -86,7 +71,7 @@ export class PostgresRetention implements Retention {
     });
   }
 
-  /** Locks the read tables and the heads, in that order, as the projection and the appends do. */
+  /** Locks the heads, as an append does. */
   async #change<Result>(
     sessionId: string,
     sessions: readonly string[],
@@ -95,7 +80,6 @@ export class PostgresRetention implements Retention {
     const { pool, onCommit } = this.#parts;
     let position = 0;
     const change = async (query: PgQuery): Promise<Result> => {
-      await query('SELECT position FROM @read_progress FOR UPDATE');
       const [found] = await query('SELECT 1 FROM @sessions WHERE session_id = $1 AND sequence > 0', [
         toPgText(sessionId),
       ]);
@@ -112,23 +96,24 @@ export class PostgresRetention implements Retention {
     return result;
   }
 
-  async #empty(query: PgQuery, { sessionId, entryIds }: Erasure, found: readonly EntryRow[]): Promise<void> {
+  async #empty(
+    query: PgQuery,
+    { sessionId, entryIds }: Erasure,
+    found: readonly RemovedEntry<number>[],
+  ): Promise<void> {
     const session = toPgText(sessionId);
     await query(
       'UPDATE @entries SET bodies = NULL, salt = NULL WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
-      [session, found.map(({ sequence }) => String(sequence))],
+      [session, found.map(({ place }) => String(place))],
     );
     if (entryIds === undefined)
       await query(`UPDATE @states SET text = '{}' WHERE session_id = $1`, [session]);
-    const calls = [...new Set(found.flatMap(({ call_id }) => call_id ?? []))];
+    const calls = [
+      ...new Set(found.flatMap(({ callId }) => (callId === undefined ? [] : [toPgText(callId)]))),
+    ];
     for (const table of ['sealed', 'artifacts'])
       await query(`DELETE FROM @${table} WHERE session_id = $1 AND call_id = ANY ($2)`, [session, calls]);
-    const whole = await readCalls(
-      query,
-      calls.map((call_id) => ({ session_id: session, call_id })),
-    );
-    // Only texts change: what the session counts stays.
-    await putCalls(query, [...whole.values()], () => newSessionTally(sessionId));
+    await relistCalls(query, session, calls);
   }
 
   async #append(
@@ -136,45 +121,24 @@ export class PostgresRetention implements Retention {
     entry: Entry & { readonly totals?: readonly CounterTotal[] },
     position: number,
   ): Promise<void> {
-    const { ownerId, salt } = this.#parts;
-    await appendOwnEntry(query, writeEntry(entry, ownerId, salt), entry.sessionId, position);
+    await appendOwnEntry(query, entry, this.#parts, position);
   }
 }
 
-const tablesBySession = [
-  'entries',
-  'sessions',
-  'claims',
-  'sealed',
-  'unsettled',
-  'states',
-  'artifacts',
-  'read_calls',
-  'read_confirmations',
-  'read_sessions',
-];
+const tablesBySession = ['entries', 'sessions', 'claims', 'sealed', 'unsettled', 'states', 'artifacts'];
 
-const readSession = (query: PgQuery, session: string): Promise<readonly EntryRow[]> =>
-  query<EntryRow>(`SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 ORDER BY e.sequence`, [
-    session,
-  ]);
-
-/** Throws where a call has no outcome: any call of the session, or only calls with one of these entries. */
-function refuseOpen(
-  sessionId: string,
-  rows: readonly EntryRow[],
-  entryIds: readonly string[] | undefined,
-): void {
-  const asked = entryIds && new Set(entryIds);
-  const settled = new Map<string, boolean>();
-  const touched = new Set<string>();
-  for (const row of rows) {
-    if (row.call_id === null) continue;
-    const { entryId, events } = decodeEntryRow(row);
-    if (settled.get(row.call_id) !== true) settled.set(row.call_id, events.some(isFinal));
-    if (asked === undefined || asked.has(entryId)) touched.add(row.call_id);
-  }
-  for (const call of touched) if (settled.get(call) !== true) throw inUseError(sessionId, fromPgText(call));
+/** The entries of a session, in order, and the last of them. */
+async function scanSession(
+  query: PgQuery,
+  erasure: Pick<Erasure, 'sessionId' | 'entryIds'>,
+): Promise<{ readonly scan: RemovalScan<number>; readonly last: EntryRow | undefined }> {
+  const rows = await query<EntryRow>(
+    `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 ORDER BY e.sequence`,
+    [toPgText(erasure.sessionId)],
+  );
+  const scan = new RemovalScan<number>(erasure);
+  for (const row of rows) scan.add(row, row.sequence);
+  return { scan, last: rows.at(-1) };
 }
 
 /**
@@ -202,6 +166,3 @@ async function leaveCounters(
   );
   return rows.map(({ name, used, reserved }) => ({ counter: fromPgText(name), used, reserved }));
 }
-
-const isFinal = (event: { readonly type: string; readonly final?: unknown }): boolean =>
-  event.type === 'tool.responded' && event.final === true;

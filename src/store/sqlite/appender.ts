@@ -1,19 +1,20 @@
 /** Appends entries inside a transaction: their checks and their writes. */
 import type { WrittenEntry } from '../../ledger/formats/v1/write-entry.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { addTotals, finishEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
-import { TextHasher } from '../../ledger/text-hasher.ts';
+import { TextHasher } from '../../ledger/prepare-entry.ts';
+import type { CallLists } from './call-lists.ts';
 import type { CursorTable } from './cursor-table.ts';
-import type { Database, Statement } from './database.ts';
-import { prepareValue } from './database.ts';
-import type { Heads } from './heads.ts';
-import type { SessionHead } from './session-head.ts';
+import { toSqlText, RowInserts } from './database.ts';
+import type { EntryTable } from './entry-table.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
-import { RowInserts } from './row-inserts.ts';
+import type { Session, Sessions } from './sessions.ts';
 import type { SideTables } from './side-tables.ts';
-import { toSqlText } from './sql-text.ts';
-import type { AppendAnswer, AppendOrder } from './write-order.ts';
+import type { Statements } from './statements.ts';
+import type { AppendOrder } from './write-order.ts';
+import { readExtras } from './write-order.ts';
 
 /** A row of `entries`, in the order of its columns. */
 type NewEntryRow = readonly [
@@ -27,36 +28,51 @@ type NewEntryRow = readonly [
   salt: string | null,
   hash: string,
   marks: number | null,
+  /** Never set: see the schema. */
+  listed: null,
 ];
 
-/** State shared by the appends of one handle. */
-export class Appender {
-  readonly heads: Heads;
+/** Where an entry was stored. */
+export type StoredPlace = { readonly position: number; readonly hash: string };
+
+type AppenderParts = {
+  readonly sql: Statements;
+  readonly sessions: Sessions;
+  readonly entries: EntryTable;
   readonly side: SideTables;
+  readonly marks: Marks;
   readonly cursors: CursorTable;
-  readonly #marks: Marks;
+  readonly lists: CallLists;
+};
+
+export class Appender {
+  readonly #parts: AppenderParts;
   readonly #inserts: RowInserts<NewEntryRow>;
   readonly #hasher = new TextHasher();
-  readonly #hashAt: Statement<string>;
+  /** Versions of calls that were appended to in this transaction: their rows may wait to be inserted. */
+  readonly #versions = new Map<string, number>();
+  #position = -1;
 
-  constructor(database: Database, heads: Heads, side: SideTables, marks: Marks, cursors: CursorTable) {
-    this.heads = heads;
-    this.side = side;
-    this.#marks = marks;
-    this.cursors = cursors;
-    this.#inserts = new RowInserts(database, 'entries', 10);
-    this.#hashAt = prepareValue(database, 'SELECT hash FROM entries WHERE position = ?');
+  constructor(parts: AppenderParts) {
+    this.#parts = parts;
+    this.#inserts = new RowInserts(parts.sql.database, 'entries', 11);
+  }
+
+  /** The position of the last entry. */
+  get position(): number {
+    if (this.#position < 0) this.#position = this.#parts.entries.lastPosition();
+    return this.#position;
   }
 
   /** Appends an entry to its session's chain. `marks`: number of marks that its text implies. */
   insert(
-    head: SessionHead,
+    session: Session,
     callId: string | undefined,
     version: number | undefined,
     written: WrittenEntry,
     marks = 0,
   ): void {
-    this.#add(head, callId, version, written, marks);
+    this.#add(session, callId, version, written, marks);
     this.#inserts.flush();
   }
 
@@ -65,71 +81,89 @@ export class Appender {
     this.#inserts.flush();
   }
 
-  /** The transaction was rolled back. */
+  /** The transaction was committed or rolled back. */
+  end(): void {
+    this.#versions.clear();
+  }
+
+  /** The transaction was rolled back, or another process has written. */
   forget(): void {
     this.#inserts.forget();
+    this.#versions.clear();
+    this.#position = -1;
   }
 
   #add(
-    head: SessionHead,
+    session: Session,
     callId: string | undefined,
     version: number | undefined,
     written: WrittenEntry,
     marks: number,
   ): void {
-    if (head.sequence === 0) this.#begin(head);
-    const position = this.heads.position + 1;
-    const sequence = head.sequence + 1;
-    const hash = this.#hasher.chainHash(head.hash, sequence, written.text);
-    const call = callId === undefined ? null : toSqlText(callId);
+    const { sessions, lists } = this.#parts;
+    const position = this.position + 1;
+    if (session.sequence === 0) this.#begin(session, position);
+    const sequence = session.sequence + 1;
+    const hash = this.#hasher.chainHash(session.hash, sequence, written.text);
+    const { text, bodies = null, salt = null } = written;
+    lists.note(session, position, readEntry(written), text.length + (bodies?.length ?? 0));
     this.#inserts.add([
       position,
-      head.session,
+      session.session,
       sequence,
-      call,
+      callId === undefined ? null : toSqlText(callId),
       version ?? null,
-      written.text,
-      written.bodies ?? null,
-      written.salt ?? null,
+      text,
+      bodies,
+      salt,
       hash,
       marks === 0 ? null : marks,
+      null,
     ]);
-    this.heads.note(head, { position, sequence, call, version: version ?? null, hash });
+    this.#position = position;
+    sessions.grow(session, sequence, hash);
+    if (callId !== undefined && version !== undefined) this.#versions.set(keyOf(session, callId), version);
   }
 
   /**
    * Begins a session that seems new. Throws if the chain already has one of this name: then its row was removed or
    * emptied.
    */
-  #begin({ sessionId }: SessionHead): void {
+  #begin({ sessionId }: Session, position: number): void {
+    const { marks } = this.#parts;
     const key = markOf.session(sessionId);
-    if (this.#marks.find(key) !== undefined) throw unfoundedError(`session ${JSON.stringify(sessionId)}`);
-    this.#marks.put(key, this.heads.position + 1);
+    if (marks.find(key) !== undefined) throw unfoundedError(`session ${JSON.stringify(sessionId)}`);
+    marks.put(key, position);
   }
 
-  hashAt(position: number): string | undefined {
-    return this.#hashAt.get(position);
+  #versionOf(session: Session, callId: string): number {
+    return this.#versions.get(keyOf(session, callId)) ?? this.#parts.entries.versionOf(session, callId);
   }
 
-  /** Call inside a transaction. Checks the conditions of an append, and writes it unless one is not met. */
-  append(order: AppendOrder): AppendAnswer {
-    const { heads, side, cursors } = this;
-    const { sessionId, callId, expectedVersion, draft, extras } = order;
-    heads.requireSound();
-    const known = heads.find(sessionId);
+  /**
+   * Call inside a transaction. Checks the conditions of an append, and writes it unless one is not met. `stored` takes
+   * the place of the entry.
+   */
+  append(order: AppendOrder, stored: (place: StoredPlace) => void): AppendResult {
+    const { sessions, side, cursors } = this.#parts;
+    const { sessionId, callId, expectedVersion, draft } = order;
+    const known = sessions.find(sessionId);
+    if (known !== undefined) sessions.requireWhole(known);
     let version = 0;
     if (callId !== undefined) {
-      version = known === undefined ? 0 : heads.versionOf(known, callId);
+      version = known === undefined ? 0 : this.#versionOf(known, callId);
       const isRefused = expectedVersion === 'any' ? version === 0 : version !== expectedVersion;
-      if (isRefused) return refused({ status: 'conflict', version });
+      if (isRefused) return { status: 'conflict', version };
     }
     const isRemark = expectedVersion === 'any';
     if (callId !== undefined && !isRemark) version++;
     const entryVersion = callId === undefined || isRemark ? undefined : version;
+    const extras = readExtras(order);
     if (extras === undefined) {
-      const head = known ?? heads.take(sessionId);
-      this.#add(head, callId, entryVersion, finishEntry(draft, this.#digestOf), 0);
-      return this.#appended(head, version);
+      const session = known ?? sessions.take(sessionId);
+      this.#add(session, callId, entryVersion, finishEntry(draft, this.#digestOf), 0);
+      stored({ position: this.position, hash: session.hash });
+      return { status: 'appended', version };
     }
 
     this.#inserts.flush();
@@ -140,37 +174,29 @@ export class Appender {
         holder !== undefined &&
         !(holder.callId === claim.supersedes?.callId && holder.sessionId === claim.supersedes.sessionId)
       )
-        return refused({ status: 'claimed', holder });
+        return { status: 'claimed', holder };
     }
     const problem =
       (extras.reserve && side.findSpent(extras.reserve)) ??
       (extras.moves && side.findMoved(extras.moves, known)) ??
       (extras.guards && side.findMoved(extras.guards, known)) ??
       // Applied here and not with the rest, because applying it is how its position is checked.
-      (extras.cursor && cursors.apply(extras.cursor));
-    if (problem !== undefined) return refused(problem);
+      (extras.cursor && cursors.move(extras.cursor));
+    if (problem !== undefined) return problem;
 
     const totals = side.totalsAfter(extras);
-    const head = known ?? heads.take(sessionId);
+    const session = known ?? sessions.take(sessionId);
     const written = finishEntry(draft, this.#digestOf);
     const text = addTotals(written.text, totals);
-    this.insert(head, callId, entryVersion, { ...written, text }, extras.marks);
-    const answer = this.#appended(head, version);
-    side.apply(order, extras, head, totals);
-    if (extras.effects !== undefined) for (const effect of extras.effects) side.noteEffect(head, effect);
-    return answer;
+    this.insert(session, callId, entryVersion, { ...written, text }, extras.marks);
+    const { position } = this;
+    stored({ position, hash: session.hash });
+    side.apply(order, extras, session, totals, position);
+    for (const effect of extras.effects ?? []) side.noteEffect(session, effect, position);
+    return { status: 'appended', version };
   }
 
   readonly #digestOf = (salt: string, bodies: string): string => this.#hasher.bodiesDigest(salt, bodies);
-
-  #appended({ sequence, hash }: SessionHead, version: number): AppendAnswer {
-    const { position } = this.heads;
-    return {
-      type: 'append',
-      result: { status: 'appended', version },
-      stored: { position, sequence, hash },
-    };
-  }
 }
 
-const refused = (result: AppendResult): AppendAnswer => ({ type: 'append', result, stored: undefined });
+const keyOf = ({ session }: Session, callId: string): string => `${session}/${callId}`;

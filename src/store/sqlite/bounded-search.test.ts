@@ -14,6 +14,7 @@ import {
   searchSessions,
   wantedSessions,
 } from '../../../test/bounded-search.ts';
+import { findCalls } from '../../ledger/reads.ts';
 
 test('a bounded search stops with a short page and continues from there, without a gap or a repeat', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-search-'));
@@ -27,11 +28,11 @@ test('a bounded search stops with a short page and continues from there, without
       if (isWanted) wanted.push(callId);
       appends.push(
         Promise.resolve(
-          ledger.journal.append(
+          ledger.append(
             new SampleCall(callId, {
               at: 1_700_000_000_000 + n,
               mode: isWanted ? 'read' : 'external',
-            }).begin(),
+            }).whole(),
           ),
         ),
       );
@@ -41,7 +42,7 @@ test('a bounded search stops with a short page and continues from there, without
     let cursor: string | undefined;
     let pages = 0;
     do {
-      const page = await ledger.queries.findCalls({ mode: 'read', limit: 2, scan: 1_000, cursor });
+      const page = await findCalls(ledger, { mode: 'read', limit: 2, scan: 1_000, cursor });
       found.push(...page.rows.map(({ callId }) => callId));
       cursor = page.next;
       pages++;
@@ -49,7 +50,7 @@ test('a bounded search stops with a short page and continues from there, without
     expect(found).toEqual(wanted.toReversed());
     expect(pages).toBeGreaterThan(3);
     // An index finds words, so that nothing else is read.
-    const words = await ledger.queries.findCalls({ text: 'needle', scan: 1 });
+    const words = await findCalls(ledger, { text: 'needle', scan: 1 });
     expect(words.rows.map(({ callId }) => callId)).toEqual(wanted.toReversed());
     // The largest page has as many rows as one step of a search.
     for (const [limit, scan] of [
@@ -59,7 +60,7 @@ test('a bounded search stops with a short page and continues from there, without
     ] as const) {
       const all = new Set<string>();
       do {
-        const page = await ledger.queries.findCalls({ limit, scan, cursor });
+        const page = await findCalls(ledger, { limit, scan, cursor });
         for (const { callId } of page.rows) all.add(callId);
         cursor = page.next;
       } while (cursor !== undefined);
@@ -91,7 +92,7 @@ test('a search that no index answers ends after as many rows as it may examine',
       ]);
     // Places before every call end a search.
     for (const cursor of ['0.0', '0.-5', '1.1'])
-      expect(await ledger.queries.findCalls({ text: 'common', cursor })).toEqual({
+      expect(await findCalls(ledger, { text: 'common', cursor })).toEqual({
         rows: [],
         next: undefined,
       });

@@ -1,76 +1,71 @@
-/** Reads entries back. */
+/** Reads entries back: of a call, of a session, or of all. */
+import { QuittanceError } from '../../base/error.ts';
 import type { QuittanceEvent } from '../../call/event.ts';
-import { chainHash, genesisHash } from '../../ledger/chain.ts';
-import { bodiesDigest } from '../../ledger/formats/v1/bodies-digest.ts';
+import { chainHash, genesisHash, bodiesDigest } from '../../ledger/chain.ts';
+import { takesOn } from '../../ledger/fold-stored.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { SessionScope, StoredCall } from '../../ledger/journal.ts';
+import { lastInputDigest } from '../../ledger/prepare-entry.ts';
+import { asText } from '../../ledger/stored-entry.ts';
 import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
-import { takesOn } from '../../ledger/takes-on.ts';
-import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
-import type { Heads } from './heads.ts';
-import type { SessionHead } from './session-head.ts';
-import {
-  type EntryRow,
-  asText,
-  nameFor,
-  decode,
-  disorderError,
-  refuseMoved,
-  changedError,
-  eventsOf,
-} from './entry-row.ts';
+import { fromSqlText, toSqlText } from './database.ts';
+import type { Session } from './sessions.ts';
+import type { Statements } from './statements.ts';
 
-/** How far back the previous entry of a session is searched: other sessions write in between. */
-const farthestLook = 20_000;
+type WrittenRow = { readonly text: string; readonly bodies: string | null };
 
-/** Up to this number of entries, a session is read by its index; in a longer one the previous entry is close. */
-const shortSession = 1_000;
+/** An entry as stored in its table. */
+export type EntryRow = WrittenRow & {
+  readonly position: number;
+  readonly session: number;
+  readonly sequence: number;
+  readonly call: string | null;
+  readonly version: number | null;
+  readonly salt: string | null;
+  readonly hash: string;
+};
 
-type Link = { readonly hash: string; readonly sequence: number };
+/** What a call requested: the tool, and the digest of the input that the gates accepted. */
+export type AskedFor = { readonly toolName: string; readonly inputDigest: string };
 
 const columns = 'SELECT position, session, sequence, call, version, text, bodies, salt, hash FROM entries';
+
+/** The plus keeps SQLite from reading the whole session, which the other index has in the order of positions. */
+export const entriesOfCall: string = `${columns} WHERE session = ? AND call = ? ORDER BY +position`;
 
 type SizeRow = { readonly position: number; readonly session: number; readonly bytes: number };
 
 /** SQLite knows the length of a value from the row's header: the value itself is not read. */
-const sizes =
-  'SELECT position, session, octet_length(text) + ifnull(octet_length(bodies), 0) AS bytes FROM entries';
+const bytesSql = 'octet_length(text) + ifnull(octet_length(bodies), 0)';
+const sizes = `SELECT position, session, ${bytesSql} AS bytes FROM entries`;
 
 export class EntryTable {
-  readonly #heads: Heads;
-  readonly #at: Statement<EntryRow>;
-  readonly #after: Statement<EntryRow>;
-  readonly #about: Statement<EntryRow>;
-  readonly #sizeAt: Statement<SizeRow>;
-  readonly #sizesAfter: Statement<SizeRow>;
-  readonly #before: Statement<Link>;
-  readonly #linkAt: Statement<Link>;
-  readonly #nameOf: Statement<string>;
+  readonly #sql: Statements;
 
-  constructor(database: Database, heads: Heads) {
-    this.#heads = heads;
-    this.#at = prepareRow(database, `${columns} WHERE position = ?`);
-    this.#after = prepareRow(database, `${columns} WHERE position > ? ORDER BY position LIMIT ?`);
-    this.#about = prepareRow(
-      database,
-      `${columns} WHERE position > ? AND position <= ? AND (instr(text, ?) > 0 OR instr(text, ?) > 0)
-       ORDER BY position LIMIT ?`,
-    );
-    this.#sizeAt = prepareRow(database, `${sizes} WHERE position = ?`);
-    this.#sizesAfter = prepareRow(database, `${sizes} WHERE position > ? ORDER BY position LIMIT ?`);
-    this.#before = prepareRow(
-      database,
-      'SELECT hash, sequence FROM entries WHERE session = ? AND position < ? AND position > ? ORDER BY position DESC LIMIT 1',
-    );
-    this.#linkAt = prepareRow(
-      database,
-      'SELECT hash, sequence FROM entries WHERE position = ? AND session = ?',
-    );
-    this.#nameOf = prepareValue(database, 'SELECT name FROM sessions WHERE session = ?');
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
-  readCall(head: SessionHead, callId: string): StoredCall | undefined {
-    const rows = this.ofCall(head, callId);
+  /** The version of a call; 0 for a call that does not exist. */
+  versionOf({ session }: Session, callId: string): number {
+    const version = this.#sql.value<number | null>(
+      'SELECT max(version) FROM entries WHERE session = ? AND call = ?',
+    );
+    return version.get(session, toSqlText(callId)) ?? 0;
+  }
+
+  /** The position of the last entry; 0 if there is none. Positions are never used again. */
+  lastPosition(): number {
+    return this.#sql.value<number>('SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
+  }
+
+  hashAt(position: number): string | undefined {
+    return this.#sql.value<string>('SELECT hash FROM entries WHERE position = ?').get(position);
+  }
+
+  readCall(session: Session, callId: string): StoredCall | undefined {
+    const rows = this.ofCall(session, callId);
     if (rows.length === 0) return undefined;
     let version = 0;
     let ownerId = '';
@@ -81,7 +76,7 @@ export class EntryTable {
     for (const row of rows) {
       const entry = decode(row);
       digests.push(entry.bodiesDigest);
-      refuseMoved(row, entry, head, callId);
+      refuseMoved(row, entry, session, callId);
       if (row === rows[0]) depth = entry.depth;
       claimKey = entry.claim?.key ?? claimKey;
       // Remarks do not change the owner: a process that makes one does not own the call.
@@ -92,7 +87,6 @@ export class EntryTable {
       for (const event of entry.events as readonly QuittanceEvent[])
         if ('callId' in event && event.callId === callId) events.push(event);
     }
-    if (version !== this.#heads.versionOf(head, callId)) throw changedError(head.sessionId, callId);
     const stored: StoredCall = {
       version,
       events,
@@ -102,22 +96,32 @@ export class EntryTable {
     };
     // Not enumerable, so that the value can be cloned and compared as plain data.
     return Object.defineProperty(stored, 'findAlteration', {
-      value: (): string | undefined => this.#findAlteration(head, rows, digests),
+      value: (): string | undefined => this.#findAlteration(session, rows, digests),
     });
+  }
+
+  /** What a call requested, according to its entries. */
+  askedFor(session: Session, callId: string): AskedFor | undefined {
+    const events = this.readCall(session, callId)?.events ?? [];
+    const toolName = events.find((event) => event.type === 'tool.requested')?.toolName;
+    const inputDigest = lastInputDigest(events, callId);
+    return toolName === undefined || inputDigest === undefined ? undefined : { toolName, inputDigest };
   }
 
   /** Checks that each row is the appended one, by its place in the chain and by the digest of its bodies. */
   #findAlteration(
-    head: SessionHead,
+    { sessionId }: Session,
     rows: readonly EntryRow[],
     digests: readonly (string | undefined)[],
   ): string | undefined {
+    const before = this.#sql.row<{ readonly hash: string; readonly sequence: number }>(
+      'SELECT hash, sequence FROM entries WHERE session = ? AND position < ? ORDER BY position DESC LIMIT 1',
+    );
     for (const [index, row] of rows.entries()) {
       const previous =
         row.sequence === 1
-          ? { hash: genesisHash(head.sessionId), sequence: 0 }
-          : (this.#linkBefore(head, row) ??
-            this.#before.get(row.session, row.position, row.position - farthestLook));
+          ? { hash: genesisHash(sessionId), sequence: 0 }
+          : before.get(row.session, row.position);
       const isNext = previous !== undefined && previous.sequence === row.sequence - 1;
       if (isNext && chainHash(previous.hash, row.sequence, row.text) !== row.hash)
         return 'a stored entry of the call was changed';
@@ -128,109 +132,102 @@ export class EntryTable {
     return undefined;
   }
 
-  /**
-   * The previous entry by the session's index; undefined if the index does not lead to it. The entries of a short
-   * session are far apart, so its index finds them sooner.
-   */
-  #linkBefore(head: SessionHead, row: EntryRow): Link | undefined {
-    if (head.sequence > shortSession) return undefined;
-    const position = this.#heads.index.positionBefore(head, row.position);
-    const link = position === undefined ? undefined : this.#linkAt.get(position, row.session);
-    return link?.sequence === row.sequence - 1 ? link : undefined;
+  measureCall({ session }: Session, callId: string): number {
+    const bytes = this.#sql.value<number>(
+      `SELECT coalesce(sum(${bytesSql}), 0) FROM entries WHERE session = ? AND call = ?`,
+    );
+    return bytes.get(session, toSqlText(callId)) ?? 0;
   }
 
-  measureCall(head: SessionHead, callId: string): number {
-    let bytes = 0;
-    for (const position of this.#heads.positionsOf(head, callId))
-      bytes += this.#sizeAt.get(position)?.bytes ?? 0;
-    return bytes;
-  }
-
-  measure({ after = 0, limit }: EntryQuery, head: SessionHead | undefined): EntrySize[] {
+  measure({ after = 0, limit }: EntryQuery, session: Session | undefined): EntrySize[] {
     const rows =
-      head === undefined
-        ? this.#sizesAfter.all(after, limit)
-        : this.#heads.index
-            .positionsIn(head, after, limit)
-            .flatMap((position) => this.#sizeAt.get(position) ?? []);
-    const nameOf = this.#createNameOf(head);
-    return rows.map(({ position, session, bytes }) => ({ position, sessionId: nameOf(session), bytes }));
+      session === undefined
+        ? this.#sql.row<SizeRow>(`${sizes} WHERE position > ? ORDER BY position LIMIT ?`).all(after, limit)
+        : this.#sql
+            .row<SizeRow>(`${sizes} WHERE session = ? AND position > ? ORDER BY position LIMIT ?`)
+            .all(session.session, after, limit);
+    const nameOf = this.#createNameOf(session);
+    return rows.map((row) => ({
+      position: row.position,
+      sessionId: nameOf(row.session),
+      bytes: row.bytes,
+    }));
   }
 
-  readSession(head: SessionHead, scope: SessionScope): QuittanceEvent[] {
+  readSession(session: Session, scope: SessionScope): QuittanceEvent[] {
+    const which = scope === 'all' ? '' : 'AND call IS NULL';
+    const rows = this.#sql.row<EntryRow>(`${columns} WHERE session = ? ${which} ORDER BY position`);
     const events: QuittanceEvent[] = [];
-    for (const row of scope === 'all' ? this.ofSession(head) : this.#withoutCall(head))
-      for (const event of eventsOf(row)) events.push(event);
+    // Events of unknown types are returned as they are: code that folds events skips them.
+    for (const row of rows.iterate(session.session))
+      for (const event of decode(row).events) events.push(event as QuittanceEvent);
     return events;
   }
 
-  *#withoutCall(head: SessionHead): Generator<EntryRow, void> {
-    for (const position of this.#heads.index.positionsWithoutCall(head)) {
-      const row = this.#at.get(position);
-      if (row !== undefined) yield row;
-    }
-  }
-
   /** Entries in stored form: of one session, or of all. */
-  read({ after = 0, limit, about }: EntryQuery, head: SessionHead | undefined): StoredEntry[] {
+  read({ after = 0, limit, about }: EntryQuery, session: Session | undefined): StoredEntry[] {
     const rows =
-      head !== undefined
-        ? [...this.ofSession(head, after, limit)]
+      session !== undefined
+        ? this.ofSession(session, after, limit)
         : about === undefined
           ? this.after(after, limit)
-          : this.#about.all(after, about.until, ...about.texts, limit);
-    const nameOf = this.#createNameOf(head);
-    return rows.map(({ position, session, sequence, text, bodies, salt, hash }) => ({
-      position,
-      sessionId: nameOf(session, text),
+          : this.#sql
+              .row<EntryRow>(
+                `${columns} WHERE position > ? AND position <= ? AND (instr(text, ?) > 0 OR instr(text, ?) > 0)
+                 ORDER BY position LIMIT ?`,
+              )
+              .all(after, about.until, ...about.texts, limit);
+    const nameOf = this.#createNameOf(session);
+    return rows.map((row) => ({
+      position: row.position,
+      sessionId: nameOf(row.session, row.text),
       // Anyone with the file can change it. A value of the wrong type is useless here, and verification reports it.
-      sequence: typeof sequence === 'number' ? sequence : Number.NaN,
-      text: asText(text),
-      bodies: bodies === null ? undefined : asText(bodies),
-      salt: salt === null ? undefined : asText(salt),
-      hash: asText(hash),
+      sequence: typeof row.sequence === 'number' ? row.sequence : Number.NaN,
+      text: asText(row.text),
+      bodies: row.bodies === null ? undefined : asText(row.bodies),
+      salt: row.salt === null ? undefined : asText(row.salt),
+      hash: asText(row.hash),
     }));
   }
 
   /** The names of sessions, each read once. `text`: the entry, which names its session if no row does. */
-  #createNameOf(head: SessionHead | undefined): (session: number, text?: string) => string {
+  #createNameOf(asked: Session | undefined): (session: number, text?: string) => string {
     const names = new Map<number, string>();
+    const find = this.#sql.value<string>('SELECT name FROM sessions WHERE session = ?');
     return (session, text = '') => {
-      const known = head?.sessionId ?? names.get(session);
+      const known = asked?.sessionId ?? names.get(session);
       if (known !== undefined) return known;
-      const sessionId = nameFor(session, this.#nameOf.get(session), text);
+      const sessionId = nameFor(session, find.get(session), text);
       names.set(session, sessionId);
       return sessionId;
     };
   }
 
   /** Throws if an entry of the call is missing: the rest could look as if its body had never begun. */
-  ofCall(head: SessionHead, callId: string): EntryRow[] {
-    return this.#heads.positionsOf(head, callId).map((position) => {
-      const row = this.#at.get(position);
-      if (row === undefined) throw changedError(head.sessionId, callId);
-      return row;
-    });
+  ofCall({ session, sessionId }: Session, callId: string): EntryRow[] {
+    const rows = this.#sql.row<EntryRow>(entriesOfCall).all(session, toSqlText(callId));
+    let version = 0;
+    for (const row of rows)
+      if (row.version !== null && row.version !== ++version) throw changedError(sessionId, callId);
+    if (rows.length > 0 && version === 0) throw changedError(sessionId, callId);
+    return rows;
   }
 
-  *ofSession(
-    head: SessionHead,
-    after = 0,
-    limit: number = Number.MAX_SAFE_INTEGER,
-  ): Generator<EntryRow, void> {
-    for (const position of this.#heads.index.positionsIn(head, after, limit)) {
-      const row = this.#at.get(position);
-      if (row !== undefined) yield row;
-    }
+  ofSession({ session }: Session, after = 0, limit = -1): EntryRow[] {
+    return this.#sql
+      .row<EntryRow>(`${columns} WHERE session = ? AND position > ? ORDER BY position LIMIT ?`)
+      .all(session, after, limit);
   }
 
   at(position: number): EntryRow | undefined {
-    return this.#at.get(position);
+    return this.#sql.row<EntryRow>(`${columns} WHERE position = ?`).get(position);
   }
 
   /** Throws if positions do not ascend, as on damaged pages: a reader would loop forever. */
   after(position: number, limit: number): EntryRow[] {
-    const rows = this.#after.all(position, limit);
+    const rows = this.#sql
+      .row<EntryRow>(`${columns} WHERE position > ? ORDER BY position LIMIT ?`)
+      .all(position, limit);
     let before = position;
     for (const row of rows) {
       if (!(row.position > before)) throw disorderError(before);
@@ -239,3 +236,38 @@ export class EntryTable {
     return rows;
   }
 }
+
+/** The name of a session. If its row is missing, the name comes from its entry. */
+function nameFor(session: number, name: string | undefined, text: string): string {
+  try {
+    return name === undefined ? decode({ text, bodies: null }).sessionId : fromSqlText(name);
+  } catch {
+    return `#${String(session)}`;
+  }
+}
+
+export const decode = ({ text, bodies }: WrittenRow): ReadEntry =>
+  readEntry({ text, bodies: bodies ?? undefined });
+
+export const disorderError = (position: number): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `The entries after position ${position} are out of order: pages of the file are damaged. Restore a ` +
+      'backup.',
+  );
+
+/** The columns next to a text are not hashed: the text itself must say that it belongs to the call. */
+function refuseMoved(row: EntryRow, entry: ReadEntry, { sessionId }: Session, callId: string): void {
+  const version = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
+  if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== version)
+    throw changedError(sessionId, callId);
+}
+
+const changedError = (sessionId: string, callId: string): QuittanceError =>
+  new QuittanceError(
+    'ledger.damaged',
+    `Entries of call ${JSON.stringify(callId)} in session ${JSON.stringify(sessionId)} were moved, ` +
+      'changed or removed by another program, so the call is not run. Run `quittance verify` to see ' +
+      'where.',
+    { sessionId, callId },
+  );

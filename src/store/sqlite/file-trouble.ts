@@ -1,4 +1,5 @@
 import { isQuittanceError, QuittanceError } from '../../base/error.ts';
+import { isDamaged, isForeign, isNoDatabase } from './database.ts';
 
 /**
  * Converts an error of SQLite or the file system to one of ours that says what failed. Our own errors and programming
@@ -14,3 +15,15 @@ export function toFileTrouble(error: unknown, what: string, path: string): unkno
     error,
   );
 }
+
+/** Converts SQLite's report of a damaged file to an error that says what to do. Other errors stay unchanged. */
+export const toDamagedFileError = (error: unknown, path: string): unknown =>
+  (isDamaged(error) && !isNoDatabase(error)) || isForeign(error)
+    ? new QuittanceError(
+        'ledger.damaged',
+        `The file ${path} is damaged: ${(error as Error).message}. Nothing was changed. Restore a ` +
+          'backup of the ledger; `quittance export` writes what can still be read.',
+        { path },
+        error,
+      )
+    : error;

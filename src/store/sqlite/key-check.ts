@@ -4,13 +4,11 @@
  */
 import { existsSync } from 'node:fs';
 import { QuittanceError } from '../../base/error.ts';
-import { checkOfKeys, passKeyCheck } from '../../ledger/key-ring.ts';
-import { createSeal } from '../../ledger/seal.ts';
-import { sealContext } from '../../runtime/state/seal-input.ts';
+import { checkOfKeys, passKeyCheck, createSeal } from '../../ledger/seal.ts';
+import { sealContext } from '../../runtime/recorded-input.ts';
 import type { Database } from './database.ts';
-import { openDatabase, prepareRow, prepareValue } from './database.ts';
+import { openDatabase, prepareRow, prepareValue, fromSqlText } from './database.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
-import { fromSqlText } from './sql-text.ts';
 
 /** Is there something that only the key of the ledger opens, or calls that were made with it? */
 export const hasKey = (database: Database): boolean =>
@@ -82,15 +80,13 @@ function tryReadKey(path: string): Uint8Array | undefined {
 
 /** Stores the check of the key. `onlyFirst`: unless there is one. */
 export function storeKeyCheck(database: Database, key: Uint8Array, onlyFirst = false): void {
-  database
-    .transaction(() => {
-      if (onlyFirst && readKeyCheck(database) !== undefined) return;
-      prepareRow<never>(database, 'DELETE FROM key_check').run();
-      prepareRow<never>(database, 'INSERT INTO key_check VALUES (?)').run(
-        checkOfKeys(key, findLedgerId(database)),
-      );
-    })
-    .immediate();
+  database.transaction(() => {
+    if (onlyFirst && readKeyCheck(database) !== undefined) return;
+    prepareRow<never>(database, 'DELETE FROM key_check').run();
+    prepareRow<never>(database, 'INSERT INTO key_check VALUES (?)').run(
+      checkOfKeys(key, findLedgerId(database)),
+    );
+  }, 'BEGIN IMMEDIATE');
 }
 
 /** Enough to find another key. A single input may have been changed. */

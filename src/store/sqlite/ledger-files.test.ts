@@ -10,18 +10,34 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createVerifier } from '../../ledger/verify.ts';
 import { createRuntimeOn } from '../../runtime/create-runtime.ts';
+import { makeOlder } from '../../../test/older-file.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { openLedger } from '../open-ledger.ts';
 import type { SqliteLedger } from './sqlite-ledger.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
+import {
+  readHeads,
+  findCalls,
+  readState,
+  readSideRows,
+  statusOfOwner,
+  findOpenCalls,
+  findGoneOwners,
+  readWholeArtifact,
+  takeCursor,
+  listCursors,
+  moveCursor,
+  readCursor,
+} from '../../ledger/reads.ts';
+import { openBare } from '../../../test/bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -50,9 +66,9 @@ async function refusalOf(run: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
-const problemsOf = (ledger: SqliteLedger): readonly unknown[] => {
-  const verifier = createVerifier({ heads: ledger.integrity.readHeads() });
-  const problems = ledger.entries.read({ limit: 100_000 }).flatMap((entry) => verifier.add(entry));
+const problemsOf = async (ledger: SqliteLedger): Promise<readonly unknown[]> => {
+  const verifier = createVerifier({ heads: await readHeads(ledger) });
+  const problems = (await ledger.readEntries({ limit: 100_000 })).flatMap((entry) => verifier.add(entry));
   return [...problems, ...verifier.end()];
 };
 
@@ -62,13 +78,13 @@ describe('openLedger', () => {
     async () => {
       const path = newPath();
       await using(path, async (ledger) => {
-        await ledger.journal.append(new SampleCall('c').whole());
-        await ledger.queries.findCalls({});
+        await ledger.append(new SampleCall('c').whole());
+        await findCalls(ledger, {});
         const beside = readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })
           .filter((entry) => entry.isFile())
           .map(({ parentPath, name }) => join(parentPath, name));
         expect(beside.map((file) => basename(file))).toEqual(
-          expect.arrayContaining(['ledger.db', 'ledger.db-wal', 'ledger.db.read']),
+          expect.arrayContaining(['ledger.db', 'ledger.db-wal']),
         );
         expect(beside.filter((file) => (statSync(file).mode & 0o077) !== 0)).toEqual([]);
       });
@@ -79,12 +95,12 @@ describe('openLedger', () => {
 
   test('accepts memory, sqlite and bare paths', async () => {
     const memory = await openLedger('memory:');
-    await memory.journal.append(new SampleCall('c').whole());
-    expect(await memory.journal.readSession('session')).toHaveLength(4);
+    await memory.append(new SampleCall('c').whole());
+    expect(await memory.readSession('session')).toHaveLength(4);
     for (const prefix of ['sqlite:', 'SQLITE:', 'sqlite://', '']) {
       const path = newPath();
       const ledger = await openLedger(prefix + path);
-      await ledger.journal.append(new SampleCall('c').whole());
+      await ledger.append(new SampleCall('c').whole());
       await ledger.close();
       expect(existsSync(path)).toBe(true);
     }
@@ -117,124 +133,114 @@ describe('a ledger file', () => {
     const path = newPath();
     const call = new SampleCall('c');
     await using(path, async (ledger) => {
-      await ledger.journal.append(call.begin());
+      await ledger.append(call.begin());
     });
     await using(path, async (ledger) => {
-      expect(await ledger.journal.append(call.end())).toEqual({ status: 'appended', version: 2 });
-      expect(await ledger.journal.append(new SampleCall('c').begin())).toEqual({
+      expect(await ledger.append(call.end())).toEqual({ status: 'appended', version: 2 });
+      expect(await ledger.append(new SampleCall('c').begin())).toEqual({
         status: 'conflict',
         version: 2,
       });
-      expect(problemsOf(ledger)).toEqual([]);
+      expect(await problemsOf(ledger)).toEqual([]);
     });
   });
 
-  test('reads the same whether its newest entries are in the index yet or not', async () => {
-    for (const longestTail of [1, 3, 10_000]) {
-      const path = newPath();
-      for (let round = 0; round < 4; round++) {
-        const ledger = await openSqliteLedger(path, {}, { longestTail });
+  test('reads its entries by call and by session, after each time it was opened', async () => {
+    const path = newPath();
+    for (let round = 0; round < 4; round++)
+      await using(path, async (ledger) => {
         for (let n = 0; n < 5; n++) {
           const call = new SampleCall(`c${round}.${n}`, { sessionId: `s${n % 2}` });
-          await ledger.journal.append(call.begin());
-          await ledger.journal.append(call.end());
-          await ledger.journal.append(call.recall());
-          expect(ledger.journal.readCall(call.sessionId, call.callId)?.events).toHaveLength(5);
+          await ledger.append(call.begin());
+          await ledger.append(call.end());
+          await ledger.append(call.recall());
+          expect((await ledger.readCall(call.sessionId, call.callId))?.events).toHaveLength(5);
         }
-        expect(ledger.journal.readSession('s0')).toHaveLength((round + 1) * 15);
-        expect(ledger.entries.read({ sessionId: 's1', after: 4, limit: 3 })).toHaveLength(3);
-        expect(problemsOf(ledger)).toEqual([]);
-        await ledger.close();
-      }
-    }
+        expect(await ledger.readSession('s0')).toHaveLength((round + 1) * 15);
+        expect(await ledger.readEntries({ sessionId: 's1', after: 4, limit: 3 })).toHaveLength(3);
+        expect(await problemsOf(ledger)).toEqual([]);
+      });
   });
 
   test('is created once by any number of processes that open it at the same time', async () => {
     const path = newPath();
     const ledgers = await Promise.all(Array.from({ length: 6 }, async () => openSqliteLedger(path)));
-    await Promise.all(
-      ledgers.map(async (ledger, n) => ledger.journal.append(new SampleCall(`c${n}`).whole())),
-    );
-    expect(ledgers[0]?.journal.readSession('session')).toHaveLength(24);
+    await Promise.all(ledgers.map(async (ledger, n) => ledger.append(new SampleCall(`c${n}`).whole())));
+    expect(await ledgers[0]?.readSession('session')).toHaveLength(24);
     for (const { sealKey } of ledgers) expect(sealKey).toEqual(ledgers[0]?.sealKey);
     for (const ledger of ledgers) await ledger.close();
   });
 
   /** A file as an earlier version of the package created it. */
-  const makeOld = async (version: number, later: readonly string[]): Promise<string> => {
+  const makeOld = async (version: number): Promise<string> => {
     const path = newPath();
     await using(path, async (ledger) => {
-      await ledger.journal.append(new SampleCall('c').whole());
+      await ledger.append(new SampleCall('c').whole());
     });
-    const database = new Database(path);
-    for (const table of ['marks', 'key_check', ...later]) database.exec(`DROP TABLE ${table}`);
-    database.exec('ALTER TABLE entries DROP COLUMN marks');
-    database.pragma(`user_version = ${version}`);
-    database.close();
+    makeOlder(path, version);
     return path;
   };
   const cursor = { name: 'watch', holder: 'h', startAfter: 1 };
 
-  test.each([
-    [1, ['states', 'cursors']],
-    [2, ['cursors']],
-    [3, []],
-  ])('of version %i is upgraded, and keeps its content', async (version, later) => {
-    const path = await makeOld(version, later);
-    for (let time = 0; time < 2; time++)
-      await using(path, async (ledger) => {
-        expect((await ledger.cursors.take({ ...cursor, holder: `h${time}`, instead: 'h0' })).position).toBe(
-          1,
-        );
-        expect(ledger.journal.readState('session', 'workflow/w')).toBeUndefined();
-        expect(ledger.journal.readCall('session', 'c')?.version).toBe(1);
-        expect(problemsOf(ledger)).toEqual([]);
-      });
-  });
+  test.each([1, 2, 3, 4, 5])(
+    'a ledger file of version %i is upgraded, and keeps its content',
+    async (version) => {
+      const path = await makeOld(version);
+      for (let time = 0; time < 2; time++)
+        await using(path, async (ledger) => {
+          expect((await takeCursor(ledger, { ...cursor, holder: `h${time}`, instead: 'h0' })).position).toBe(
+            1,
+          );
+          expect(await readState(ledger, 'session', 'workflow/w')).toBeUndefined();
+          expect((await ledger.readCall('session', 'c'))?.version).toBe(1);
+          expect((await findCalls(ledger, { text: 'person ' })).rows).toHaveLength(1);
+          expect(await problemsOf(ledger)).toEqual([]);
+        });
+    },
+  );
 
-  test.each([
-    [1, ['states', 'cursors']],
-    [2, ['cursors']],
-    [3, []],
-  ])('of version %i can be read as it is, and nothing is written to it', async (version, later) => {
-    const path = await makeOld(version, later);
-    const before = readFileSync(path);
-    await using(
-      path,
-      async (ledger) => {
-        expect(ledger.cursors.list()).toEqual([]);
-        expect(ledger.journal.readState('session', 'workflow/w')).toBeUndefined();
-        expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
-        for await (const row of ledger.integrity.readSideRows()) expect(row.kind).toBe('counter');
-        const refused = {
-          code: 'ledger.unavailable',
-          message: expect.stringContaining('is read-only') as string,
-        };
-        expect(await refusalOf(async () => ledger.cursors.take(cursor))).toMatchObject(refused);
-        expect(await refusalOf(async () => ledger.integrity.rebuild())).toMatchObject(refused);
-        expect(ledger.cursors.list()).toEqual([]);
-      },
-      { readOnly: true },
-    );
-    expect(readFileSync(path).equals(before)).toBe(true);
-  });
+  test.each([1, 2, 3, 5])(
+    'a ledger file of version %i can be read as it is, and nothing is written to it',
+    async (version) => {
+      const path = await makeOld(version);
+      const before = readFileSync(path);
+      await using(
+        path,
+        async (ledger) => {
+          expect(await listCursors(ledger)).toEqual([]);
+          expect(await readState(ledger, 'session', 'workflow/w')).toBeUndefined();
+          expect((await findCalls(ledger, {})).rows).toHaveLength(1);
+          for await (const row of readSideRows(ledger)) expect(row.kind).toBe('counter');
+          const refused = {
+            code: 'ledger.unavailable',
+            message: expect.stringContaining('is read-only') as string,
+          };
+          expect(await refusalOf(async () => takeCursor(ledger, cursor))).toMatchObject(refused);
+          expect(await refusalOf(async () => ledger.rebuild())).toMatchObject(refused);
+          expect(await listCursors(ledger)).toEqual([]);
+        },
+        { readOnly: true },
+      );
+      expect(readFileSync(path).equals(before)).toBe(true);
+    },
+  );
 
   test('keeps the positions of readers when it is closed and opened again', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
-      await ledger.cursors.take(cursor);
-      expect(await ledger.cursors.move({ name: 'watch', holder: 'h', from: 1, to: 9 })).toBe(true);
+      await takeCursor(ledger, cursor);
+      expect(await moveCursor(ledger, { name: 'watch', holder: 'h', from: 1, to: 9 })).toBe(true);
     });
     await using(path, async (ledger) => {
-      const { position, holder, ownerId = '' } = ledger.cursors.read('watch') ?? {};
-      expect([position, holder, ledger.owners.statusOf(ownerId)]).toEqual([9, 'h', 'gone']);
+      const { position, holder, ownerId = '' } = (await readCursor(ledger, 'watch')) ?? {};
+      expect([position, holder, await statusOfOwner(ledger, ownerId)]).toEqual([9, 'h', 'gone']);
     });
     await using(
       path,
       async (ledger) => {
-        expect(ledger.cursors.list()).toMatchObject([{ name: 'watch', position: 9 }]);
+        expect(await listCursors(ledger)).toMatchObject([{ name: 'watch', position: 9 }]);
         const move = { name: 'watch', holder: 'h', from: 9, to: 10 };
-        expect(await refusalOf(async () => ledger.cursors.move(move))).toMatchObject({
+        expect(await refusalOf(async () => moveCursor(ledger, move))).toMatchObject({
           code: 'ledger.unavailable',
         });
       },
@@ -242,10 +248,10 @@ describe('a ledger file', () => {
     );
   });
 
-  test('of a newer version is rejected and left unchanged', async () => {
+  test('a ledger file of a newer version is rejected and left unchanged', async () => {
     const path = newPath();
     await using(path, async () => undefined);
-    const database = new Database(path);
+    const database = openBare(path);
     database.pragma('user_version = 99');
     database.close();
     const before = readFileSync(path);
@@ -256,9 +262,9 @@ describe('a ledger file', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('that is another database, or not a database, is rejected', async () => {
+  test('a ledger file that is another database, or not a database, is rejected', async () => {
     const other = join(folder, 'other.db');
-    const database = new Database(other);
+    const database = openBare(other);
     database.exec('CREATE TABLE mine (x)');
     database.close();
     expect(await refusalOf(async () => openSqliteLedger(other))).toMatchObject({
@@ -277,11 +283,11 @@ describe('a ledger file', () => {
     expect(await refusalOf(async () => openSqliteLedger(path))).toMatchObject({ code: 'config.invalid' });
   });
 
-  test('that is empty becomes a ledger', async () => {
+  test('a ledger file that is empty becomes a ledger', async () => {
     const path = join(folder, 'empty.db');
     writeFileSync(path, '');
     await using(path, async (ledger) => {
-      expect((await ledger.journal.append(new SampleCall('c').whole())).status).toBe('appended');
+      expect((await ledger.append(new SampleCall('c').whole())).status).toBe('appended');
     });
   });
 
@@ -292,24 +298,22 @@ describe('a ledger file', () => {
       message: expect.stringContaining('no such file') as string,
     });
     await using(path, async (ledger) => {
-      await ledger.journal.append(new SampleCall('c').begin());
+      await ledger.append(new SampleCall('c').begin());
     });
     const owners = readdirSync(`${path}.owners`);
     await using(
       path,
       async (ledger) => {
-        expect(ledger.journal.readCall('session', 'c')?.version).toBe(1);
-        expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
-        expect(await ledger.queries.findOpenCalls()).toHaveLength(1);
-        expect(await refusalOf(async () => ledger.journal.append(new SampleCall('d').begin()))).toMatchObject(
-          {
-            code: 'ledger.unavailable',
-          },
-        );
+        expect((await ledger.readCall('session', 'c'))?.version).toBe(1);
+        expect((await findCalls(ledger, {})).rows).toHaveLength(1);
+        expect(await findOpenCalls(ledger)).toHaveLength(1);
+        expect(await refusalOf(async () => ledger.append(new SampleCall('d').begin()))).toMatchObject({
+          code: 'ledger.unavailable',
+        });
         expect([
-          ledger.spill.canWrite(),
-          ledger.owners.statusOf(ledger.owners.ownerId),
-          ledger.owners.findGone(),
+          await ledger.spill.canWrite(),
+          await statusOfOwner(ledger, ledger.ownerId),
+          await findGoneOwners(ledger),
         ]).toEqual([false, 'gone', []]);
         expect(readdirSync(`${path}.owners`)).toEqual(owners);
       },
@@ -318,7 +322,7 @@ describe('a ledger file', () => {
     expect(existsSync(`${path}.key`)).toBe(false);
   });
 
-  test('that is full rejects what does not fit, stores none of it, and works again when there is room', async () => {
+  test('a ledger file that is full rejects what does not fit, stores none of it, and works again when there is room', async () => {
     const path = newPath();
     await using(
       path,
@@ -327,48 +331,60 @@ describe('a ledger file', () => {
         let refused: unknown;
         while (refused === undefined && kept.length < 2_000) {
           const call = new SampleCall(`c${kept.length}`, { toolName: 'x'.repeat(3_000) });
-          refused = await refusalOf(async () => ledger.journal.append(call.whole()));
+          refused = await refusalOf(async () => ledger.append(call.whole()));
           if (refused === undefined) kept.push(call);
         }
-        expect(refused).toMatchObject({ code: 'SQLITE_FULL' });
-        expect(ledger.journal.readCall('session', `c${kept.length}`)).toBeUndefined();
-        expect(ledger.journal.readSession('session')).toHaveLength(kept.length * 4);
+        expect(refused).toMatchObject({ errcode: 13, message: 'database or disk is full' });
+        expect(await ledger.readCall('session', `c${kept.length}`)).toBeUndefined();
+        expect(await ledger.readSession('session')).toHaveLength(kept.length * 4);
         expect(kept.length).toBeGreaterThan(10);
         // In a batch with one entry that does not fit, each entry is stored or refused separately.
         const answers = await Promise.allSettled(
           ['a', 'b', 'c'].map(async (id) =>
-            ledger.journal.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
+            ledger.append(new SampleCall(id, { toolName: 'x'.repeat(9_000) }).whole()),
           ),
         );
         for (const [index, id] of ['a', 'b', 'c'].entries())
-          expect(ledger.journal.readCall('session', id) !== undefined).toBe(
+          expect((await ledger.readCall('session', id)) !== undefined).toBe(
             answers[index]?.status === 'fulfilled',
           );
-        expect(problemsOf(ledger)).toEqual([]);
-        expect((await ledger.queries.findCalls({ limit: 1_000 })).rows.length).toBeGreaterThanOrEqual(
-          kept.length,
-        );
-        await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
-        expect((await ledger.journal.append(new SampleCall('again').whole())).status).toBe('appended');
+        expect(await problemsOf(ledger)).toEqual([]);
+        expect((await findCalls(ledger, { limit: 1_000 })).rows.length).toBeGreaterThanOrEqual(kept.length);
+        await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'room' });
+        expect((await ledger.append(new SampleCall('again').whole())).status).toBe('appended');
         // The sample calls have times from before the removal.
-        expect(problemsOf(ledger)).toMatchObject([{ kind: 'head', sessionId: 'session' }]);
+        expect(await problemsOf(ledger)).toMatchObject([{ kind: 'head', sessionId: 'session' }]);
       },
       { maxBytes: 600_000 },
     );
   });
 
+  test('a ledger file whose log was cut takes no append, even if nothing was read before', async () => {
+    const path = newPath();
+    const ledger = await openSqliteLedger(path);
+    try {
+      await ledger.append(new SampleCall('a', { sessionId: 's' }).whole());
+      truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 1);
+      await expect(ledger.append(new SampleCall('b', { sessionId: 'other' }).whole())).rejects.toThrow(
+        /log of the ledger.*was cut/,
+      );
+    } finally {
+      await ledger.close();
+    }
+  });
+
   test('does not remove a session that was appended to after it was checked', async () => {
     await using(newPath(), async (ledger) => {
-      await ledger.journal.append(new SampleCall('ended').whole());
+      await ledger.append(new SampleCall('ended').whole());
       const removal = { sessionId: 'session', by: 'ada', reason: 'room' };
       // The first checks at once but writes in its turn: after the second.
       const [removed, appended] = await Promise.allSettled([
-        ledger.retention.dropSession(removal),
-        ledger.journal.append(new SampleCall('open').begin()),
+        ledger.dropSession(removal),
+        ledger.append(new SampleCall('open').begin()),
       ]);
       expect(appended).toMatchObject({ value: { status: 'appended' } });
       expect(removed).toMatchObject({ status: 'rejected', reason: { code: 'ledger.in_use' } });
-      expect(ledger.journal.readCall('session', 'open')).toBeDefined();
+      expect(await ledger.readCall('session', 'open')).toBeDefined();
     });
   });
 
@@ -391,10 +407,10 @@ describe('a ledger file', () => {
     const path = newPath();
     await using(path, async (ledger) => {
       for (let n = 0; n < 50; n++)
-        await ledger.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 2}` }).whole());
-      expect(await ledger.retention.erase({ sessionId: 's0', by: 'ada', reason: 'asked to' })).toBe(25);
-      await ledger.queries.findCalls({});
-      expect(problemsOf(ledger)).toEqual([]);
+        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 2}` }).whole());
+      expect(await ledger.erase({ sessionId: 's0', by: 'ada', reason: 'asked to' })).toBe(25);
+      await findCalls(ledger, {});
+      expect(await problemsOf(ledger)).toEqual([]);
       for (const file of readdirSync(join(path, '..'), { recursive: true, withFileTypes: true })) {
         if (!file.isFile()) continue;
         const bytes = readFileSync(join(file.parentPath, file.name), 'latin1');
@@ -416,7 +432,7 @@ describe('the seal key', () => {
     expect(readFileSync(path).includes(Buffer.from(key))).toBe(false);
   });
 
-  test('of another length is rejected', async () => {
+  test('the seal key of another length is rejected', async () => {
     const path = newPath();
     await using(path, async () => undefined);
     writeFileSync(`${path}.key`, 'short', { mode: 0o600 });
@@ -441,46 +457,46 @@ describe('the spill', () => {
     expect(readdirSync(`${path}.spill`)).toEqual([]);
   });
 
-  test('that is full says so, and is usable again once it was emptied', async () => {
+  test('the spill that is full says so, and is usable again once it was emptied', async () => {
     const path = newPath();
     await using(
       path,
       async (ledger) => {
-        expect(ledger.spill.canWrite()).toBe(true);
+        expect(await ledger.spill.canWrite()).toBe(true);
         const entries = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`).begin());
-        const answers = entries.map((entry) => ledger.spill.write(entry));
+        const answers = await Promise.all(entries.map((entry) => ledger.spill.write(entry)));
         const kept = answers.indexOf(false);
         expect(kept).toBeGreaterThan(3);
-        expect(ledger.spill.canWrite()).toBe(false);
-        expect(ledger.spill.read()).toEqual([
-          { ownerId: ledger.owners.ownerId, entries: entries.slice(0, kept) },
+        expect(await ledger.spill.canWrite()).toBe(false);
+        expect(await ledger.spill.read()).toEqual([
+          { ownerId: ledger.ownerId, entries: entries.slice(0, kept) },
         ]);
         expect(statSync(spillOf(path)).size).toBe(8_192);
-        expect(ledger.spill.drop(ledger.owners.ownerId)).toBe(true);
-        expect([ledger.spill.canWrite(), ledger.spill.read()]).toEqual([true, []]);
-        expect(ledger.spill.write(entries[0] as (typeof entries)[0])).toBe(true);
+        expect(await ledger.spill.drop(ledger.ownerId)).toBe(true);
+        expect([await ledger.spill.canWrite(), await ledger.spill.read()]).toEqual([true, []]);
+        expect(await ledger.spill.write(entries[0] as (typeof entries)[0])).toBe(true);
       },
       { spillBytes: 8_192 },
     );
   });
 
-  test('of an owner that was killed counts up to the torn line', async () => {
+  test('the spill of an owner that was killed counts up to the torn line', async () => {
     const path = newPath();
     const entry = new SampleCall('c').begin();
     const ownerId = await using(path, async (ledger) => {
-      ledger.spill.write(entry);
-      ledger.spill.write(new SampleCall('d').begin());
-      return ledger.owners.ownerId;
+      await ledger.spill.write(entry);
+      await ledger.spill.write(new SampleCall('d').begin());
+      return ledger.ownerId;
     });
     const text = readFileSync(spillOf(path), 'latin1');
     const [first = '', second = ''] = text.split('\n');
     writeFileSync(spillOf(path), `${first}\n${second.slice(0, -20)}`, 'latin1');
     await using(path, async (ledger) => {
-      expect(ledger.spill.read()).toEqual([{ ownerId, entries: [entry] }]);
+      expect(await ledger.spill.read()).toEqual([{ ownerId, entries: [entry] }]);
       appendFileSync(join(`${path}.spill`, ownerId), 'x');
-      expect(ledger.spill.read()).toHaveLength(1);
-      expect(ledger.spill.drop(ownerId)).toBe(true);
-      expect(ledger.spill.read()).toEqual([]);
+      expect(await ledger.spill.read()).toHaveLength(1);
+      expect(await ledger.spill.drop(ownerId)).toBe(true);
+      expect(await ledger.spill.read()).toEqual([]);
     });
   });
 });
@@ -493,12 +509,12 @@ describe('artifacts', () => {
           .map(({ name }) => name)
       : [];
 
-  test('of equal content share one file, named after it, until no session has it any more', async () => {
+  test('artifacts of equal content share one file, named after it, until no session has it any more', async () => {
     const path = newPath();
     await using(path, async (ledger) => {
       const put = async (sessionId: string, artifactId: string, content: string): Promise<void> => {
-        await ledger.journal.append(new SampleCall(artifactId, { sessionId }).whole());
-        await ledger.artifacts.put({
+        await ledger.append(new SampleCall(artifactId, { sessionId }).whole());
+        await ledger.putArtifact({
           sessionId,
           artifactId,
           callId: artifactId,
@@ -512,57 +528,34 @@ describe('artifacts', () => {
       expect(filesOf(path)).toHaveLength(2);
       for (const name of filesOf(path)) expect(name).toMatch(/^[0-9a-f]{64}$/);
       expect(existsSync(join(path, '..', 'c'))).toBe(false);
-      await ledger.retention.dropSession({ sessionId: 'two', by: 'ada', reason: 'old' });
+      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'old' });
       expect(filesOf(path)).toHaveLength(1);
-      expect((await ledger.artifacts.read('one', '../../c'))?.content).toBe('same');
-      await ledger.retention.dropSession({ sessionId: 'one', by: 'ada', reason: 'old' });
+      expect((await readWholeArtifact(ledger, 'one', '../../c'))?.content).toBe('same');
+      await ledger.dropSession({ sessionId: 'one', by: 'ada', reason: 'old' });
       expect(filesOf(path)).toEqual([]);
     });
   });
 });
 
-describe('read tables', () => {
-  test('are rebuilt if they are missing, damaged, or of another ledger, and tell an older ledger', async () => {
-    const path = newPath();
-    const read = async (): Promise<unknown> =>
-      using(path, async (ledger) => [
-        await ledger.queries.findCalls({}),
-        await ledger.queries.findSessions({}),
-      ]);
-    await using(path, async (ledger) => {
-      for (let n = 0; n < 20; n++) await ledger.journal.append(new SampleCall(`c${n}`).whole());
+test('the place of the last entry tells an older ledger, and is ignored if it is of another ledger or unreadable', async () => {
+  const path = newPath();
+  const fill = async (where: string, calls: number): Promise<void> =>
+    using(where, async (ledger) => {
+      for (let n = 0; n < calls; n++) await ledger.append(new SampleCall(`c${calls}-${n}`).whole());
     });
-    const expected = await read();
-    rmSync(`${path}.read`);
-    expect(await read()).toEqual(expected);
-    writeFileSync(`${path}.read`, 'nonsense '.repeat(500));
-    expect(await read()).toEqual(expected);
-    const other = newPath();
-    await using(other, async (ledger) => {
-      for (let n = 0; n < 9; n++) await ledger.journal.append(new SampleCall(`other${n}`).whole());
-      await ledger.queries.findCalls({});
-    });
-    writeFileSync(`${path}.read`, readFileSync(`${other}.read`));
-    expect(await read()).toEqual(expected);
-    execFileSync('cp', [path, `${path}.copy`]);
-    await using(path, async (ledger) => {
-      await ledger.journal.append(new SampleCall('later').whole());
-      await ledger.queries.findCalls({});
-    });
-    execFileSync('mv', [`${path}.copy`, path]);
-    await expect(read()).rejects.toThrow('is older than the files next to it');
-  });
-
-  test('are stored in memory if there can be no file', async () => {
-    const path = newPath();
-    mkdirSync(`${path}.read`, { recursive: true });
-    await using(path, async (ledger) => {
-      await ledger.journal.append(new SampleCall('c').whole());
-      expect((await ledger.queries.findCalls({})).rows).toHaveLength(1);
-      await ledger.journal.append(new SampleCall('d').whole());
-      expect((await ledger.queries.findCalls({})).rows).toHaveLength(2);
-    });
-  });
+  const read = async () => using(path, async (ledger) => (await findCalls(ledger, {})).rows.length);
+  await fill(path, 5);
+  expect(statSync(`${path}.last`).mode & 0o077).toBe(0);
+  writeFileSync(`${path}.last`, 'nonsense');
+  expect(await read()).toBe(5);
+  const other = newPath();
+  await fill(other, 9);
+  writeFileSync(`${path}.last`, readFileSync(`${other}.last`));
+  expect(await read()).toBe(5);
+  execFileSync('cp', [path, `${path}.copy`]);
+  await fill(path, 1);
+  execFileSync('mv', [`${path}.copy`, path]);
+  await expect(read()).rejects.toThrow('is older than the files next to it');
 });
 
 test('the empty spill file of a gone owner is removed when the owner is forgotten', async () => {
@@ -571,9 +564,9 @@ test('the empty spill file of a gone owner is removed when the owner is forgotte
   const left = join(`${path}.spill`, gone);
   await using(path, async (ledger) => {
     writeFileSync(left, Buffer.alloc(65_536));
-    ledger.owners.forget(ledger.owners.ownerId);
+    await ledger.forgetOwner(ledger.ownerId);
     expect(existsSync(left)).toBe(true);
-    ledger.owners.forget(gone);
+    await ledger.forgetOwner(gone);
     expect(existsSync(left)).toBe(false);
   });
 });

@@ -10,11 +10,11 @@ import { QuittanceError } from '../../base/error.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { Entry } from '../../ledger/journal.ts';
-import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
+import { sessionCounterPrefixes } from '../../ledger/claims.ts';
+import { prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-row.ts';
+import { decode } from './entry-table.ts';
+import type { Statements } from './statements.ts';
 
 /** JSON, because SQLite stores UTF-8, in which all lone surrogates become one character. */
 export const markOf = {
@@ -47,47 +47,37 @@ export const countMarks = ({
     ? 0
     : new Set([...(reserve ?? []), ...(settle ?? []), ...(totals ?? [])].map(({ counter }) => counter)).size);
 
-export type Mark = { readonly key: string; readonly position: number };
+const rangeSql = 'SELECT position FROM marks WHERE key >= ? AND key < ? ORDER BY position';
 
 export class Marks {
   /** False for a file of an older version that is only read: it has no marks, and its rows decide. */
   readonly areSet: boolean;
+  readonly #sql: Statements;
   readonly #entries: EntryTable;
-  readonly #get: Statement<number>;
-  readonly #put: Statement<never>;
-  readonly #drop: Statement<never>;
-  readonly #range: Statement<Mark>;
-  readonly #dropRange: Statement<never>;
   #isWhole = false;
 
-  constructor(database: Database, entries: EntryTable) {
+  constructor(sql: Statements, entries: EntryTable) {
+    this.#sql = sql;
     this.#entries = entries;
     const isTemporary = `SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'marks')`;
-    this.areSet = prepareValue<number>(database, isTemporary).get() === 0;
-    this.#get = prepareValue(database, 'SELECT position FROM marks WHERE key = ?');
-    this.#put = prepareRow(database, 'INSERT OR REPLACE INTO marks VALUES (?, ?)');
-    this.#drop = prepareRow(database, 'DELETE FROM marks WHERE key = ?');
-    this.#range = prepareRow(
-      database,
-      'SELECT key, position FROM marks WHERE key >= ? AND key < ? ORDER BY position',
-    );
-    this.#dropRange = prepareRow(database, 'DELETE FROM marks WHERE key >= ? AND key < ?');
+    this.areSet = prepareValue<number>(sql.database, isTemporary).get() === 0;
   }
 
   put(key: string, position: number): void {
-    this.#put.run(key, position);
+    this.#sql.run('INSERT OR REPLACE INTO marks VALUES (?, ?)', key, position);
   }
 
   drop(key: string): void {
-    this.#drop.run(key);
+    this.#sql.run('DELETE FROM marks WHERE key = ?', key);
   }
 
   find(key: string): number | undefined {
+    const mark = this.#sql.value<number>('SELECT position FROM marks WHERE key = ?');
     if (!this.#isWhole && this.areSet) {
-      if (this.#get.get(markOf.first) === undefined) throw emptiedError();
+      if (mark.get(markOf.first) === undefined) throw emptiedError();
       this.#isWhole = true;
     }
-    return this.#get.get(key);
+    return mark.get(key);
   }
 
   /** Another process wrote: the table may have been emptied since. */
@@ -121,11 +111,11 @@ export class Marks {
   /** Marks of unresolved calls with this tool and input, oldest first. */
   effectsOf(session: number, toolName: string, inputDigest: string): readonly number[] {
     const prefix = effectPrefix(session, toolName, inputDigest);
-    return this.#range.all(prefix, after(prefix)).map(({ position }) => position);
+    return this.#sql.value<number>(rangeSql).all(prefix, after(prefix));
   }
 
   get hasEffects(): boolean {
-    return this.#range.get(effects, after(effects)) !== undefined;
+    return this.#sql.value<number>(rangeSql).get(effects, after(effects)) !== undefined;
   }
 
   entryAt(position: number): ReadEntry {
@@ -139,7 +129,7 @@ export class Marks {
     this.drop(markOf.session(sessionId));
     const prefixes = sessionCounterPrefixes(sessionId).map((prefix) => markOf.counter(prefix).slice(0, -1));
     for (const prefix of [`state [${session},`, `${effects}[${session},`, ...prefixes])
-      this.#dropRange.run(prefix, after(prefix));
+      this.#sql.run('DELETE FROM marks WHERE key >= ? AND key < ?', prefix, after(prefix));
   }
 
   #entryOf(key: string): ReadEntry | undefined {

@@ -1,22 +1,29 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { whenFree } from './backoff.ts';
-import { toDamagedFileError } from './damaged-file.ts';
+
 import type { Database } from './database.ts';
 import { loadDriver } from './database.ts';
-import { toFileTrouble } from './file-trouble.ts';
-import { openLedgerFile } from './open-file.ts';
-import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
-import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
+import { toDamagedFileError, toFileTrouble } from './file-trouble.ts';
+import { CallLists } from './call-lists.ts';
+import { EntryTable } from './entry-table.ts';
+import { openLedgerFile, oldTablesOf } from './open-file.ts';
+import { createTransactions, isRelisting, relist } from './relist.ts';
+import { Sessions } from './sessions.ts';
+import type { SqliteLedgerOptions } from './sqlite-ledger-options.ts';
+import { setUpToWrite, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { checkOpeningKey } from './key-check.ts';
-import { setUpToWrite } from './write-parts.ts';
+import { Statements } from './statements.ts';
 
-/** Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. */
+/**
+ * Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. `threadArgv`: options
+ * of Node for the thread that writes, for tests.
+ */
 export async function openSqliteLedger(
   path: string,
   options: SqliteLedgerOptions = {},
-  tuning: Partial<SqliteTuning> = {},
+  threadArgv: readonly string[] = [],
 ): Promise<SqliteLedger> {
   // Checked before a folder is created for a ledger that cannot be opened.
   loadDriver();
@@ -27,9 +34,25 @@ export async function openSqliteLedger(
     setUpToWrite(database, writeSettings(options));
     const opened = database;
     if (options.readOnly !== true) await whenFree(() => checkOpeningKey(opened, path, options.sealKey));
-    return new SqliteLedger(database, path, options, { ...measuredTuning, ...tuning });
+    if (options.readOnly !== true) await listOlder(database, path, options);
+    return new SqliteLedger(database, path, options, threadArgv);
   } catch (error) {
     database?.close();
     throw toFileTrouble(toDamagedFileError(error, path), `The ledger ${path} could not be opened`, path);
   }
+}
+
+/** Entries of older versions are listed before the ledger is used. If this process is killed, the next one goes on. */
+async function listOlder(
+  database: Database,
+  path: string,
+  { onUpgrade }: SqliteLedgerOptions,
+): Promise<void> {
+  if (isRelisting(database)) {
+    const sql = new Statements(database);
+    const lists = new CallLists(sql, new EntryTable(sql));
+    const parts = { database, sessions: new Sessions(sql), lists };
+    await relist(parts, createTransactions(parts), onUpgrade);
+  }
+  for (const file of oldTablesOf(path)) rmSync(file, { force: true, recursive: true });
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from 'node:fs';
 import type { Database } from './database.ts';
-import { isMissing, isNoDatabase, isReadOnly, openDatabase, openImage } from './database.ts';
+import { enlargeCache, isMissing, isNoDatabase, isReadOnly, openDatabase, openImage } from './database.ts';
 
 export function openToRead(path: string): Database {
   for (const readOnly of [false, true])
@@ -23,6 +23,7 @@ function tryOpen(path: string, readOnly: boolean): Database {
   try {
     database.pragma('query_only = ON');
     database.pragma('schema_version');
+    enlargeCache(database);
     return database;
   } catch (error) {
     if (isNoDatabase(error)) return database; // the caller that checks the content reports it better

@@ -11,12 +11,12 @@
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OwnerStatus } from '../../ledger/owners.ts';
+import type { OwnerStatus } from '../../ledger/ledger.ts';
 import type { Database } from './database.ts';
 import { isBusy, isMissing, isNoDatabase, openDatabase } from './database.ts';
 import type { FileIdentity } from '../files/file-identity.ts';
 import { identifyFile } from '../files/file-identity.ts';
-import { ownerPattern } from '../files/owner-id.ts';
+import { newOwnerId, ownerPattern } from '../files/owner-id.ts';
 import type { ProcessMark } from '../files/system-process.ts';
 import { parseProcessMark, readOwnProcess, showProcessMark } from '../files/system-process.ts';
 import { removeIfPossible } from '../files/write-all.ts';
@@ -139,5 +139,53 @@ function tryLock(path: string, mustExist: boolean): Database | undefined {
     database?.close();
     if (isBusy(error) || (mustExist && isMissing(error))) return undefined;
     throw error;
+  }
+}
+
+const rememberedLifeMs = 200;
+
+/** The owners of a ledger file: this handle, other living handles, and gone ones. */
+export class SqliteOwners {
+  readonly ownerId: string = newOwnerId();
+  readonly #folder: string;
+  readonly #onForget: (ownerId: string) => void;
+  /** The lock of this handle; undefined if it only reads. */
+  readonly lock: OwnerLock | undefined;
+  readonly #lives = new Set<string>();
+
+  /** Takes its own lock unless it only reads. `onForget` removes what else belongs to a gone owner. */
+  constructor(folder: string, readOnly: boolean, onForget: (ownerId: string) => void) {
+    this.#folder = folder;
+    this.#onForget = onForget;
+    this.lock = readOnly ? undefined : takeOwnerLock(folder, this.ownerId);
+  }
+
+  statusOf(ownerId: string): OwnerStatus {
+    if (ownerId === this.ownerId) return this.lock === undefined ? 'gone' : 'alive';
+    return readOwnerStatus(this.#folder, ownerId);
+  }
+
+  findGone(): readonly string[] {
+    const others = listOwners(this.#folder).filter((ownerId) => ownerId !== this.ownerId);
+    return others.filter((ownerId) => !this.#lives.has(ownerId) && this.#isGone(ownerId));
+  }
+
+  forget(ownerId: string): void {
+    if (this.statusOf(ownerId) !== 'gone') return;
+    this.#onForget(ownerId);
+    forgetOwner(this.#folder, ownerId);
+  }
+
+  /** Ends the ownership of this handle. */
+  end(): void {
+    this.lock?.end();
+  }
+
+  /** Caches for a moment that an owner may be alive: one check is cheap, one per turn and owner is not. */
+  #isGone(ownerId: string): boolean {
+    if (this.statusOf(ownerId) === 'gone') return true;
+    this.#lives.add(ownerId);
+    setTimeout(() => this.#lives.delete(ownerId), rememberedLifeMs).unref();
+    return false;
   }
 }

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isBusy, openDatabase } from './database.ts';
+import { isBusy, openDatabase, prepareRow } from './database.ts';
+import { entriesOfCall } from './entry-table.ts';
 import { prepareSchema } from './schema.ts';
 
 test('a file that another process is turning into a ledger is not mistaken for a foreign database', () => {
@@ -31,5 +32,18 @@ test('a file that another process is turning into a ledger is not mistaken for a
     mine.close();
     others.close();
     rmSync(folder, { recursive: true });
+  }
+});
+
+test('a call is read by its own index, however long its session is', () => {
+  const database = openDatabase(':memory:');
+  try {
+    prepareSchema(database, ':memory:');
+    const plan = prepareRow<{ readonly detail: string }>(database, `EXPLAIN QUERY PLAN ${entriesOfCall}`);
+    expect(plan.all(1, 'call').map(({ detail }) => detail)).toContainEqual(
+      expect.stringContaining('USING INDEX entries_by_call (session=? AND call=?)'),
+    );
+  } finally {
+    database.close();
   }
 });

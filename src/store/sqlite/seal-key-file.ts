@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, constants, copyFileSync, fsyncSync, linkSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
-import { isKeyRing } from '../../ledger/key-ring.ts';
-import { checkPrivateFile } from '../../runtime/files/private-file.ts';
+import { isKeyRing } from '../../ledger/seal.ts';
+import { checkPrivateFile } from '../../runtime/own-files.ts';
 import { toFileTrouble } from './file-trouble.ts';
 import { removeIfPossible, syncFolder, writeAll } from '../files/write-all.ts';
 

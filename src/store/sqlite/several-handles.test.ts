@@ -1,6 +1,5 @@
 /**
- * Handles that append to one file in any order, with short tails, so that each of them writes the index now and then.
- * Whichever handle is asked, the version and the entries of a call are those that were appended.
+ * Handles that append to one file in any order. Whichever handle is asked, the version and the entries of a call are those that were appended.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,41 +36,35 @@ const step = fc.oneof(
 type Made = { readonly sample: SampleCall; hasEnded: boolean; entries: number };
 
 test('every handle knows the versions and entries of all calls, in any order of appends', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(step, { minLength: 40, maxLength: 120, size: 'max' }),
-      fc.tuple(fc.integer({ min: 2, max: 12 }), fc.integer({ min: 2, max: 12 }), fc.constant(1_000)),
-      run,
-    ),
-    { numRuns: rounds(8), endOnFailure: true },
-  );
+  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 120, size: 'max' }), run), {
+    numRuns: rounds(8),
+    endOnFailure: true,
+  });
 });
 
-async function run(steps: readonly Step[], tails: readonly number[]): Promise<void> {
+async function run(steps: readonly Step[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-handles-'));
   const path = join(folder, 'ledger.db');
-  const open = (tail: number | undefined): Promise<SqliteLedger> =>
-    openSqliteLedger(path, { synchronous: 'normal' }, { longestTail: tail ?? 1 });
-  const handles: SqliteLedger[] = [];
-  for (const tail of tails) handles.push(await open(tail));
+  const open = (): Promise<SqliteLedger> => openSqliteLedger(path, { synchronous: 'normal' });
+  const handles = [await open(), await open(), await open()];
   const made: Made[] = [];
   for (const each of steps) {
     const ledger = handles[each.handle] as SqliteLedger; // there are three
     if (each.type === 'reopen') {
       await ledger.close();
-      handles[each.handle] = await open(tails[each.handle]);
+      handles[each.handle] = await open();
     } else if (each.type === 'begin') {
       made.push(await begin(ledger, `call-${made.length}`, `s${each.session}`));
     } else if (made.length > 0) await takeStep(each.type, ledger, made[each.call % made.length] as Made);
   }
-  for (const ledger of handles) for (const one of made) expectKnown(ledger, one);
+  for (const ledger of handles) for (const one of made) await expectKnown(ledger, one);
   for (const ledger of handles) await ledger.close();
   rmSync(folder, { recursive: true });
 }
 
 async function begin(ledger: SqliteLedger, callId: string, sessionId: string): Promise<Made> {
   const sample = new SampleCall(callId, { sessionId });
-  expect(await ledger.journal.append(sample.begin())).toEqual({ status: 'appended', version: 1 });
+  expect(await ledger.append(sample.begin())).toEqual({ status: 'appended', version: 1 });
   return { sample, hasEnded: false, entries: 1 };
 }
 
@@ -81,28 +74,28 @@ async function takeStep(
   one: Made,
 ): Promise<void> {
   const { sample } = one;
-  if (type === 'read') expectKnown(ledger, one);
+  if (type === 'read') await expectKnown(ledger, one);
   else if (type === 'repeat') {
     const again = new SampleCall(sample.callId, { sessionId: sample.sessionId }).begin();
-    expect(await ledger.journal.append(again)).toEqual({ status: 'conflict', version: sample.version });
+    expect(await ledger.append(again)).toEqual({ status: 'conflict', version: sample.version });
   } else if (one.hasEnded) {
     if (type === 'end') return;
-    expect(await ledger.journal.append(sample.recall())).toEqual({
+    expect(await ledger.append(sample.recall())).toEqual({
       status: 'appended',
       version: sample.version,
     });
     one.entries++;
   } else if (type === 'end') {
     const entry = sample.end();
-    expect(await ledger.journal.append(entry)).toEqual({ status: 'appended', version: 2 });
+    expect(await ledger.append(entry)).toEqual({ status: 'appended', version: 2 });
     one.hasEnded = true;
     one.entries++;
   }
 }
 
-function expectKnown(ledger: SqliteLedger, { sample, entries }: Made): void {
+async function expectKnown(ledger: SqliteLedger, { sample, entries }: Made): Promise<void> {
   const { sessionId, callId, version } = sample;
-  const stored = ledger.journal.readCall(sessionId, callId);
+  const stored = await ledger.readCall(sessionId, callId);
   expect([callId, stored?.version]).toEqual([callId, version]);
   // A call begins with three events, and each later entry has one.
   expect([callId, stored?.events.length]).toEqual([callId, entries + 2]);

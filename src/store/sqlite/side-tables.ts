@@ -6,92 +6,47 @@
  * entries, the file is damaged, and nothing is appended because of it.
  */
 import type { JsonObject } from '../../base/json.ts';
-import { readJsonText } from '../../base/json-text.ts';
+import { readJsonText } from '../../base/json.ts';
 import type { ClaimHolder, Counter, CounterTotal, Reservation } from '../../ledger/claims.ts';
 import type { AppendResult, Entry, Move, StoredState } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
-import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import { leavesUnsettledEffect } from '../../ledger/unsettled-effect.ts';
+import { sessionCounterPrefixes } from '../../ledger/claims.ts';
+import { leavesUnsettledEffect } from '../../ledger/prepare-entry.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
-import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
-import type { Heads } from './heads.ts';
-import type { SessionHead } from './session-head.ts';
+import { fromSqlText, toSqlText } from './database.ts';
+import type { EntryTable } from './entry-table.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
-import { fromSqlText, toSqlText } from './sql-text.ts';
 import type { EffectNote } from '../../ledger/prepare-entry.ts';
+import type { Session } from './sessions.ts';
+import type { Statements } from './statements.ts';
 import type { AppendOrder, OrderExtras } from './write-order.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
 /** Counters cached while no other process writes. */
 const mostCounters = 65_536;
 
-/** What a call requested: the tool, and the digest of the input that the gates accepted. */
-export type AskedFor = { readonly toolName: string; readonly inputDigest: string };
-
 export class SideTables {
-  readonly #heads: Heads;
+  readonly #sql: Statements;
   readonly #marks: Marks;
-  readonly #askedFor: (sessionId: string, callId: string) => AskedFor | undefined;
-  /** By name, as of `#epoch`. */
-  readonly #counters = new Map<string, Counter>();
-  #hasEffects: boolean | undefined;
-  #epoch = -1;
-  readonly #claim: Statement<{ session: string; call: string; digest: string }>;
-  readonly #putClaim: Statement<never>;
-  readonly #dropClaim: Statement<never>;
-  readonly #counter: Statement<Counter>;
-  readonly #putCounter: Statement<never>;
-  readonly #state: Statement<{ version: number; text: string }>;
-  readonly #putState: Statement<never>;
-  readonly #sealed: Statement<string>;
-  readonly #putSealed: Statement<never>;
-  readonly #dropSealed: Statement<never>;
-  readonly #unsettled: Statement<string>;
-  readonly #putUnsettled: Statement<never>;
-  readonly #dropUnsettled: Statement<never>;
-  readonly #dropClaimsOf: Statement<never>;
-  readonly #dropCounters: Statement<never>;
-  readonly #dropSealedOf: Statement<never>;
-  readonly #dropUnsettledOf: Statement<never>;
-  readonly #dropStatesOf: Statement<never>;
-  readonly #emptyStatesOf: Statement<never>;
+  readonly #entries: EntryTable;
+  /** Counters by name, for the writer. */
+  readonly #counters: Map<string, Counter> | undefined;
 
-  /** `askedFor`: what a call in the ledger requested. */
-  constructor(
-    database: Database,
-    heads: Heads,
-    marks: Marks,
-    askedFor: (sessionId: string, callId: string) => AskedFor | undefined,
-  ) {
-    this.#heads = heads;
+  /** `remembers`: is this the only connection of the process that writes? Then it calls `forget` when others have. */
+  constructor(sql: Statements, marks: Marks, entries: EntryTable, remembers: boolean) {
+    this.#sql = sql;
     this.#marks = marks;
-    this.#askedFor = askedFor;
-    this.#claim = prepareRow(database, 'SELECT session, call, digest FROM claims WHERE key = ?');
-    this.#putClaim = prepareRow(database, 'INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)');
-    this.#dropClaim = prepareRow(database, 'DELETE FROM claims WHERE key = ?');
-    this.#counter = prepareRow(database, 'SELECT used, reserved FROM counters WHERE name = ?');
-    this.#putCounter = prepareRow(database, 'INSERT OR REPLACE INTO counters VALUES (?, ?, ?)');
-    this.#state = prepareRow(database, 'SELECT version, text FROM states WHERE session = ? AND subject = ?');
-    this.#putState = prepareRow(database, 'INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)');
-    this.#sealed = prepareValue(database, 'SELECT text FROM sealed WHERE session = ? AND call = ?');
-    this.#putSealed = prepareRow(database, 'INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)');
-    this.#dropSealed = prepareRow(database, 'DELETE FROM sealed WHERE session = ? AND call = ?');
-    this.#unsettled = prepareValue(
-      database,
-      'SELECT call FROM unsettled WHERE session = ? AND tool = ? AND digest = ? ORDER BY position',
-    );
-    this.#putUnsettled = prepareRow(database, 'INSERT OR REPLACE INTO unsettled VALUES (?, ?, ?, ?, ?)');
-    this.#dropUnsettled = prepareRow(database, 'DELETE FROM unsettled WHERE session = ? AND call = ?');
-    this.#dropClaimsOf = prepareRow(database, 'DELETE FROM claims WHERE session = ?');
-    this.#dropCounters = prepareRow(database, 'DELETE FROM counters WHERE name >= ? AND name < ?');
-    this.#dropSealedOf = prepareRow(database, 'DELETE FROM sealed WHERE session = ?');
-    this.#emptyStatesOf = prepareRow(database, `UPDATE states SET text = '{}' WHERE session = ?`);
-    this.#dropStatesOf = prepareRow(database, 'DELETE FROM states WHERE session = ?');
-    this.#dropUnsettledOf = prepareRow(database, 'DELETE FROM unsettled WHERE session = ?');
+    this.#entries = entries;
+    this.#counters = remembers ? new Map() : undefined;
+  }
+
+  /** Another process has written, or a transaction was rolled back. */
+  forget(): void {
+    this.#counters?.clear();
+    this.#marks.forget();
   }
 
   /**
@@ -100,7 +55,11 @@ export class SideTables {
   readClaim(key: string): ClaimHolder | undefined {
     const chained = this.#marks.claimOf(key);
     if (chained !== undefined) return chained;
-    const holder = this.#claim.get(toSqlText(key));
+    const holder = this.#sql
+      .row<{ session: string; call: string; digest: string }>(
+        'SELECT session, call, digest FROM claims WHERE key = ?',
+      )
+      .get(toSqlText(key));
     return (
       holder && {
         sessionId: fromSqlText(holder.session),
@@ -112,61 +71,50 @@ export class SideTables {
 
   /** According to the entry that last changed it. Throws if the row says that more is used. */
   readCounter(name: string): Counter {
-    this.#forgetOld();
-    const known = this.#counters.get(name);
+    const known = this.#counters?.get(name);
     if (known !== undefined) return known;
-    const row = this.#counter.get(toSqlText(name));
+    const row = this.#sql
+      .row<Counter>('SELECT used, reserved FROM counters WHERE name = ?')
+      .get(toSqlText(name));
     if (!this.#marks.areSet) return row ?? nothing;
     const chained = this.#marks.counterOf(name) ?? nothing;
     if (row !== undefined && row.used + row.reserved > chained.used + chained.reserved)
       throw unfoundedError(`the counter ${JSON.stringify(name)}`);
-    if (this.#counters.size >= mostCounters) this.#counters.clear();
-    this.#counters.set(name, chained);
+    if (this.#counters !== undefined && this.#counters.size >= mostCounters) this.#counters.clear();
+    this.#counters?.set(name, chained);
     return chained;
   }
 
-  /** The cache is valid until another process writes or a transaction is rolled back. */
-  #forgetOld(): void {
-    if (this.#epoch === this.#heads.epoch) return;
-    this.#epoch = this.#heads.epoch;
-    this.#counters.clear();
-    this.#hasEffects = undefined;
-    this.#marks.forget();
-  }
-
-  readSealed(head: SessionHead, callId: string): string | undefined {
-    const sealed = this.#sealed.get(head.session, toSqlText(callId));
+  readSealed({ session }: Session, callId: string): string | undefined {
+    const sealed = this.#sql
+      .value<string>('SELECT text FROM sealed WHERE session = ? AND call = ?')
+      .get(session, toSqlText(callId));
     return sealed === undefined ? undefined : fromSqlText(sealed);
   }
 
   /** Rows, and calls that are unresolved according to the chain although their row is missing. */
-  findUnsettled(head: SessionHead, toolName: string, inputDigest: string): readonly string[] {
-    const found = this.#unsettled
-      .all(head.session, toSqlText(toolName), toSqlText(inputDigest))
+  findUnsettled({ session }: Session, toolName: string, inputDigest: string): readonly string[] {
+    const found = this.#sql
+      .value<string>(
+        'SELECT call FROM unsettled WHERE session = ? AND tool = ? AND digest = ? ORDER BY position',
+      )
+      .all(session, toSqlText(toolName), toSqlText(inputDigest))
       .map(fromSqlText);
-    for (const position of this.#marks.effectsOf(head.session, toolName, inputDigest)) {
+    for (const position of this.#marks.effectsOf(session, toolName, inputDigest)) {
       const { callId, events } = this.#marks.entryAt(position);
       if (callId !== undefined && events.some(isDoubt) && !found.includes(callId)) found.push(callId);
     }
     return found;
   }
 
-  /** Almost always false, which saves every call two queries. */
-  get hasUnsettled(): boolean {
-    this.#forgetOld();
-    this.#hasEffects ??= this.#marks.hasEffects;
-    return this.#hasEffects || this.#heads.hasUnsettled;
-  }
-
-  /** Is it remembered that there is no unresolved effect? Reads nothing. */
-  get areEffectsKnownAbsent(): boolean {
-    return this.#epoch === this.#heads.epoch && this.#hasEffects === false && this.#heads.isKnownSettled;
-  }
-
-  readState(head: SessionHead, subject: string): StoredState | undefined {
-    const row = this.#state.get(head.session, toSqlText(subject));
+  readState({ session }: Session, subject: string): StoredState | undefined {
+    const row = this.#sql
+      .row<{ version: number; text: string }>(
+        'SELECT version, text FROM states WHERE session = ? AND subject = ?',
+      )
+      .get(session, toSqlText(subject));
     if (!this.#marks.areSet) return row && { version: row.version, state: toState(row.text) };
-    const moved = this.#marks.moveOf(head.session, subject);
+    const moved = this.#marks.moveOf(session, subject);
     const version = versionIn(moved, subject);
     if (row !== undefined && row.version > version) throw unfoundedError(`the state of ${subject}`);
     if (moved === undefined) return undefined;
@@ -175,7 +123,7 @@ export class SideTables {
   }
 
   /** The first subject that another call has moved. */
-  findMoved(moves: readonly Move[], head: SessionHead | undefined): AppendResult | undefined {
+  findMoved(moves: readonly Move[], head: Session | undefined): AppendResult | undefined {
     for (const { subject, expectedVersion } of moves) {
       const version = head === undefined ? 0 : versionIn(this.#marks.moveOf(head.session, subject), subject);
       if (version !== expectedVersion) return { status: 'moved', subject, version };
@@ -210,90 +158,97 @@ export class SideTables {
     return [...totals.values()];
   }
 
-  /** Stores the state of an accepted entry, which is now the last one. */
+  /** Stores the state of an accepted entry, which is now at this position. */
   apply(
     { sessionId, callId }: AppendOrder,
     extras: OrderExtras,
-    head: SessionHead,
+    { session }: Session,
     totals: readonly CounterTotal[],
+    position: number,
   ): void {
     const { claim, releaseClaim, sealed } = extras;
-    const { position } = this.#heads;
     this.putTotals(totals, position);
-    if (extras.moves !== undefined)
-      for (const { subject, expectedVersion, state } of extras.moves) {
-        this.#putState.run(head.session, toSqlText(subject), expectedVersion + 1, toSqlText(state));
-        this.#marks.put(markOf.state(head.session, subject), position);
-      }
+    for (const { subject, expectedVersion, state } of extras.moves ?? []) {
+      const version = expectedVersion + 1;
+      this.#sql.run(putState, session, toSqlText(subject), version, toSqlText(state));
+      this.#marks.put(markOf.state(session, subject), position);
+    }
     if (releaseClaim !== undefined) {
-      this.#dropClaim.run(toSqlText(releaseClaim));
+      this.#sql.run('DELETE FROM claims WHERE key = ?', toSqlText(releaseClaim));
       this.#marks.drop(markOf.claim(releaseClaim));
     }
     if (callId === undefined) return;
     if (claim !== undefined) {
-      this.#putClaim.run(
-        toSqlText(claim.key),
-        toSqlText(sessionId),
-        toSqlText(callId),
-        toSqlText(claim.inputDigest),
-      );
+      const values = [claim.key, sessionId, callId, claim.inputDigest].map(toSqlText);
+      this.#sql.run('INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?)', ...values);
       this.#marks.put(markOf.claim(claim.key), position);
     }
-    if (sealed !== undefined) this.#putSealed.run(head.session, toSqlText(callId), toSqlText(sealed));
-    if (extras.dropSealed === true) this.#dropSealed.run(head.session, toSqlText(callId));
+    if (sealed !== undefined)
+      this.#sql.run(
+        'INSERT OR REPLACE INTO sealed VALUES (?, ?, ?)',
+        session,
+        toSqlText(callId),
+        toSqlText(sealed),
+      );
+    if (extras.dropSealed === true) this.dropSealed(session, callId);
   }
 
   /** Sets counters to the totals that the entry at this position states. */
   putTotals(totals: readonly CounterTotal[], position: number): void {
     for (const { counter, used, reserved } of totals) {
-      this.#putCounter.run(toSqlText(counter), used, reserved);
+      this.#sql.run('INSERT OR REPLACE INTO counters VALUES (?, ?, ?)', toSqlText(counter), used, reserved);
       this.#marks.put(markOf.counter(counter), position);
-      this.#counters.set(counter, { used, reserved });
+      this.#counters?.set(counter, { used, reserved });
     }
   }
 
   /** Called after the entry that made an effect unresolved, or that resolved it. */
-  noteEffect({ session, sessionId }: SessionHead, effect: EffectNote): void {
+  noteEffect(head: Session, effect: EffectNote, position: number): void {
+    const { session } = head;
     const { callId } = effect;
     if (effect.type === 'resolved') {
-      this.#dropUnsettled.run(session, toSqlText(callId));
-      const asked = this.#askedFor(sessionId, callId);
+      this.#sql.run('DELETE FROM unsettled WHERE session = ? AND call = ?', session, toSqlText(callId));
+      const asked = this.#entries.askedFor(head, callId);
       if (asked !== undefined)
         this.#marks.drop(markOf.effect(session, asked.toolName, asked.inputDigest, callId));
       return;
     }
     const { toolName } = effect;
-    const digest = effect.inputDigest ?? this.#askedFor(sessionId, callId)?.inputDigest;
+    const digest = effect.inputDigest ?? this.#entries.askedFor(head, callId)?.inputDigest;
     if (digest === undefined) return;
-    const { position } = this.#heads;
-    this.#heads.hasUnsettled = true;
-    this.#hasEffects = true;
-    this.#putUnsettled.run(position, session, toSqlText(toolName), toSqlText(digest), toSqlText(callId));
+    this.#sql.run(
+      'INSERT OR REPLACE INTO unsettled VALUES (?, ?, ?, ?, ?)',
+      position,
+      session,
+      toSqlText(toolName),
+      toSqlText(digest),
+      toSqlText(callId),
+    );
     this.#marks.put(markOf.effect(session, toolName, digest, callId), position);
   }
 
   /** Drops everything a session left here. Named counters are shared and stay. */
   dropSession(session: number, sessionId: string): void {
-    this.#counters.clear();
-    this.#hasEffects = undefined;
+    this.#counters?.clear();
     this.#marks.dropSession(session, sessionId);
-    this.#dropClaimsOf.run(toSqlText(sessionId));
+    this.#sql.run('DELETE FROM claims WHERE session = ?', toSqlText(sessionId));
     for (const prefix of sessionCounterPrefixes(sessionId))
-      this.#dropCounters.run(prefix, `${prefix}\u{10FFFF}`);
-    this.#dropSealedOf.run(session);
-    this.#dropUnsettledOf.run(session);
-    this.#dropStatesOf.run(session);
+      this.#sql.run('DELETE FROM counters WHERE name >= ? AND name < ?', prefix, `${prefix}\u{10FFFF}`);
+    for (const table of ['sealed', 'unsettled', 'states'])
+      this.#sql.run(`DELETE FROM ${table} WHERE session = ?`, session);
   }
 
   /** Workflow evidence is erased with the bodies it came from; the version of each state stays. */
   emptyStates(session: number): void {
-    this.#emptyStatesOf.run(session);
+    this.#sql.run(`UPDATE states SET text = '{}' WHERE session = ?`, session);
   }
 
   dropSealed(session: number, callId: string): void {
-    this.#dropSealed.run(session, toSqlText(callId));
+    this.#sql.run('DELETE FROM sealed WHERE session = ? AND call = ?', session, toSqlText(callId));
   }
 }
+
+const putState = 'INSERT OR REPLACE INTO states VALUES (?, ?, ?, ?)';
 
 /** The version of a subject after the entry that last moved it; 0 if it never moved. */
 const versionIn = (moved: ReadEntry | undefined, subject: string): number => {

@@ -22,7 +22,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { QuittanceError } from '../../base/error.ts';
 import { ownerPattern } from '../files/owner-id.ts';
-import { readSpillLines } from '../files/spill-lines.ts';
+import { readSpillLines } from '../files/spill-file.ts';
 import type { Database } from './database.ts';
 import { prepareValue } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
@@ -111,12 +111,12 @@ async function copyPages(
   let done = 0;
   try {
     await database.backup(target, {
+      rate: pagesAtOnce,
       progress: ({ totalPages, remainingPages }) => {
         signal.throwIfAborted();
         progress ??= startProgress('copy', totalPages);
         progress.step(totalPages - remainingPages - done);
         done = totalPages - remainingPages;
-        return pagesAtOnce;
       },
     });
     chmodSync(target, 0o600);

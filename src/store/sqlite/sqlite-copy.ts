@@ -4,34 +4,23 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/copy-source.ts';
+import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/retention.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
-import { inUseByOthers, MissingEntries, otherKey } from '../../ledger/missing-entries.ts';
+import type { CopyDialect } from '../sql/copy.ts';
+import { inUseByOthers, otherKey, takeCopy } from '../sql/copy.ts';
+import { createSqliteDriver, sqliteNames, storedSide } from './dialect.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import type { SideRow } from '../../ledger/side-row.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database } from './database.ts';
-import { openDatabase, prepareRow, prepareValue } from './database.ts';
+import { enlargeCache, openDatabase, prepareRow, prepareValue, fromSqlText, toSqlText } from './database.ts';
 import { countMarks } from './marks.ts';
-import { draftSuffix, openLedgerFile } from './open-file.ts';
+import { draftSuffix, oldTablesOf, openLedgerFile } from './open-file.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import { listOwners, readOwnerStatus } from './owner-lock.ts';
-import { fromSqlText, toSqlText } from './sql-text.ts';
 
 /** Everything that a ledger file may have next to it. */
-const companions = [
-  '',
-  '-wal',
-  '-shm',
-  '.key',
-  '.owners',
-  '.spill',
-  '.read',
-  '.read-wal',
-  '.read-shm',
-  '.artifacts',
-];
+const companions = ['', '-wal', '-shm', '.key', '.owners', '.spill', '.last', '.artifacts'];
 
 export const takeSqliteCopy =
   (path: string): TakeCopy =>
@@ -49,16 +38,15 @@ export const takeSqliteCopy =
       const totals = await takeAll(await openLedgerFile(draft, false), source, `${path}.artifacts`, signal);
       const ledger = await openSqliteLedger(draft, { ...(source.sealKey && { sealKey: source.sealKey }) });
       try {
-        await ledger.integrity.rebuild();
+        await ledger.rebuild();
       } finally {
         await ledger.close();
       }
       signal.throwIfAborted();
       refuseUsed(path);
       if (key !== undefined) writeFileSync(`${path}.key`, key, { mode: 0o600, flag: 'wx', flush: true });
-      // The read tables of the old file are made again from the new one.
-      for (const name of ['-wal', '-shm', '.read', '.read-wal', '.read-shm'])
-        rmSync(path + name, { force: true });
+      for (const old of [...['-wal', '-shm', '.last'].map((end) => path + end), ...oldTablesOf(path)])
+        rmSync(old, { force: true, recursive: true });
       renameSync(draft, path);
       return totals;
     } finally {
@@ -96,44 +84,64 @@ async function takeAll(
   artifactFolder: string,
   signal: AbortSignal,
 ): Promise<CopyTotals> {
+  enlargeCache(database);
   database.exec('BEGIN IMMEDIATE');
   try {
-    const sessions = new Sessions(database);
-    const missing = new MissingEntries(readHeads(database));
-    const put = createPutEntry(database, sessions);
-    const empty = prepareRow<never>(
-      database,
-      'UPDATE entries SET bodies = NULL, salt = NULL WHERE session = ? AND sequence = ?',
-    );
-    let removals = 0;
-    for await (const entry of source.entries()) {
-      signal.throwIfAborted();
-      if (entry.sessionId === ledgerSessionId) removals += countDropped(entry);
-      if (missing.isMissing(entry)) put(entry);
-      else if (entry.bodies === undefined) empty.run(sessions.take(entry.sessionId), entry.sequence);
-    }
-    missing.requireWhole();
-    countRemovals(database, removals);
-    await putSideRows(database, sessions, source);
-    const artifacts = await putArtifacts(
-      database,
-      sessions,
+    const totals = await takeCopy(
+      createSqliteDriver(database),
+      createDialect(database, artifactFolder),
       source,
-      new ArtifactFiles(artifactFolder),
       signal,
     );
+    countRemovals(database);
     database.exec('COMMIT');
-    return { entries: missing.taken, sessions: missing.sessions, artifacts };
+    return totals;
   } finally {
     database.close();
   }
 }
 
-const countDropped = (entry: StoredEntry): number =>
-  readEntry(entry).events.filter(({ type }) => type === 'session.dropped').length;
+function createDialect(database: Database, artifactFolder: string): CopyDialect {
+  const sessions = new Sessions(database);
+  const put = createPutEntry(database, sessions);
+  const files = new ArtifactFiles(artifactFolder);
+  return {
+    ...sqliteNames,
+    stored: storedSide,
+    takeSession: async (_, sessionId) => sessions.take(sessionId),
+    readHeads: async () => [...readHeads(database)],
+    putEntries: async (_, entries) => entries.forEach(put),
+    emptyEntry: (driver, { sessionId, sequence }) =>
+      driver.run('UPDATE entries SET bodies = NULL, salt = NULL WHERE session = ? AND sequence = ?', [
+        sessions.take(sessionId),
+        sequence,
+      ]),
+    artifacts: 'artifacts',
+    async putArtifact(driver, { sessionId, artifactId, callId, mimeType, content }) {
+      const { encoding, bytes, hash } = await files.put(content);
+      const names = [artifactId, callId, mimeType].map(toSqlText);
+      await driver.run('INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)', [
+        sessions.take(sessionId),
+        ...names,
+        encoding,
+        bytes,
+        hash,
+      ]);
+    },
+  };
+}
 
 /** The file counts the sessions that were removed, so that a removed row of a session is noticed. */
-function countRemovals(database: Database, removals: number): void {
+function countRemovals(database: Database): void {
+  const own = prepareValue<string>(
+    database,
+    `SELECT text FROM entries WHERE session = (SELECT session FROM sessions WHERE name = ?)
+       AND instr(text, '"session.dropped"') > 0`,
+  );
+  const removals = own
+    .all(toSqlText(ledgerSessionId))
+    .flatMap((text) => readEntry({ text, bodies: undefined }).events)
+    .filter(({ type }) => type === 'session.dropped').length;
   prepareRow<never>(database, 'UPDATE ledger SET removals = ?').run(removals);
   prepareRow<never>(
     database,
@@ -172,7 +180,10 @@ function* readHeads(database: Database): Generator<{ sessionId: string; sequence
 }
 
 function createPutEntry(database: Database, sessions: Sessions): (entry: StoredEntry) => void {
-  const insert = prepareRow<never>(database, 'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insert = prepareRow<never>(
+    database,
+    'INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)',
+  );
   let position = prepareValue<number>(database, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
   return (entry) => {
     const read = readEntry(entry);
@@ -191,72 +202,4 @@ function createPutEntry(database: Database, sessions: Sessions): (entry: StoredE
       marks === 0 ? null : marks,
     );
   };
-}
-
-async function putSideRows(database: Database, sessions: Sessions, source: CopySource): Promise<void> {
-  for (const table of ['claims', 'counters', 'states', 'sealed', 'artifacts'])
-    prepareRow<never>(database, `DELETE FROM ${table}`).run();
-  const put = {
-    claim: prepareRow<never>(database, 'INSERT INTO claims VALUES (?, ?, ?, ?)'),
-    counter: prepareRow<never>(database, 'INSERT INTO counters VALUES (?, ?, ?)'),
-    state: prepareRow<never>(database, 'INSERT INTO states VALUES (?, ?, ?, ?)'),
-    sealed: prepareRow<never>(database, 'INSERT INTO sealed VALUES (?, ?, ?)'),
-  };
-  const putRow = (row: SideRow): void => {
-    switch (row.kind) {
-      case 'claim':
-        put.claim.run(
-          toSqlText(row.key),
-          toSqlText(row.sessionId),
-          toSqlText(row.callId),
-          toSqlText(row.inputDigest),
-        );
-        return;
-      case 'counter':
-        put.counter.run(toSqlText(row.name), row.used, row.reserved);
-        return;
-      case 'state':
-        if (row.sessionId !== undefined)
-          put.state.run(
-            sessions.take(row.sessionId),
-            toSqlText(row.subject),
-            row.version,
-            toSqlText(row.text),
-          );
-        return;
-      case 'unsettled':
-      case 'sealed':
-      case 'artifact':
-        return;
-    }
-  };
-  for await (const row of source.sideRows()) putRow(row);
-  for await (const { sessionId, callId, text } of source.sealed())
-    put.sealed.run(sessions.take(sessionId), toSqlText(callId), text);
-}
-
-async function putArtifacts(
-  database: Database,
-  sessions: Sessions,
-  source: CopySource,
-  files: ArtifactFiles,
-  signal: AbortSignal,
-): Promise<number> {
-  const put = prepareRow<never>(database, 'INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)');
-  let count = 0;
-  for await (const { sessionId, artifactId, callId, mimeType, content } of source.artifacts()) {
-    signal.throwIfAborted();
-    const { encoding, bytes, hash } = await files.put(content);
-    put.run(
-      sessions.take(sessionId),
-      toSqlText(artifactId),
-      toSqlText(callId),
-      toSqlText(mimeType),
-      encoding,
-      bytes,
-      hash,
-    );
-    count++;
-  }
-  return count;
 }

@@ -1,5 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
-import type { WriteSettings } from './write-parts.ts';
+import type { Clock } from '../../base/deadlines.ts';
+import type { Database } from './database.ts';
+import { enlargeCache } from './database.ts';
 
 export type SqliteLedgerOptions = {
   readonly clock?: Clock | undefined;
@@ -18,33 +19,30 @@ export type SqliteLedgerOptions = {
   readonly maxBytes?: number | undefined;
   /** Space allocated in advance for entries that a full disk would not accept. 1 MiB by default. */
   readonly spillBytes?: number | undefined;
+  /**
+   * A ledger of an older version is upgraded before it is used, which takes about a minute for a million entries. Called
+   * after each step, with the position that it has reached and the last one.
+   */
+  readonly onUpgrade?: ((progress: { readonly position: number; readonly end: number }) => void) | undefined;
 };
 
 /** The settings that every writing connection needs. */
+export type WriteSettings = {
+  readonly synchronous: 'full' | 'normal';
+  readonly maxBytes: number | undefined;
+};
+
 export const writeSettings = ({ synchronous, maxBytes }: SqliteLedgerOptions): WriteSettings => ({
   synchronous: synchronous ?? 'full',
   maxBytes,
 });
 
-/** Measured values; others are for tests. */
-export type SqliteTuning = {
-  /** Number of entries after which the newest are written to the index. */
-  readonly longestTail: number;
-  /** How far behind the read tables may be before a separate thread fills them. */
-  readonly threadLag: number;
-  /** How long a query waits for another process that has locked the read tables and makes no progress. */
-  readonly tablePatienceMs: number;
-  /** When the writer thread writes: as the load demands, whenever it can, or never. */
-  readonly writerThread: 'auto' | 'always' | 'never';
-  /** Options of Node for the writer thread. */
-  readonly writerThreadArgv: readonly string[];
-};
-
-/** Writing this many to the index at once costs a third of writing each with its entry, and takes milliseconds. */
-export const measuredTuning: SqliteTuning = {
-  longestTail: 4_096,
-  threadLag: 10_000,
-  tablePatienceMs: 10_000,
-  writerThread: 'auto',
-  writerThreadArgv: [],
-};
+export function setUpToWrite(database: Database, { synchronous, maxBytes }: WriteSettings): void {
+  database.pragma(`synchronous = ${synchronous === 'normal' ? 'NORMAL' : 'FULL'}`);
+  enlargeCache(database);
+  // Erased data must not remain in unused pages.
+  database.pragma('secure_delete = ON');
+  if (maxBytes === undefined) return;
+  const pageBytes = database.pragma('page_size', { simple: true }) as number;
+  database.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageBytes))}`);
+}

@@ -1,150 +1,263 @@
 /**
- * A ledger in one SQLite file, for any number of processes on one machine. Reads and writes are synchronous calls of
- * a few microseconds. Only the flush to disk takes longer, and all writers share it.
+ * A ledger in one SQLite file, for any number of processes on one machine.
+ *
+ * 1. Everything is written by one thread: see `writer-thread.ts`. A slow disk never blocks the event loop.
+ * 2. Reads are synchronous and short, on a connection of their own. They do not wait for a commit, and find everything
+ *    that was acknowledged.
  */
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { systemClock } from '../../base/clock.ts';
-import { createIds } from '../../base/ids.ts';
-import type { Claims } from '../../ledger/claims.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import type { Queries } from '../../ledger/queries.ts';
-import type { Retention } from '../../ledger/retention.ts';
-import type { Spill } from '../../ledger/spill.ts';
-import type { StoreTrouble } from '../../ledger/store-trouble.ts';
+import { contentBytes } from '../../base/content-digest.ts';
+import { systemClock } from '../../base/deadlines.ts';
+import type { Page } from '../../ledger/call-query.ts';
+import { checkOfKeys } from '../../ledger/seal.ts';
+import type {
+  Ledger,
+  ListedRows,
+  MadeCalls,
+  OpenLedger,
+  RowReaders,
+  Spill,
+  StoreTrouble,
+} from '../../ledger/ledger.ts';
+import { closedError, readOnlyError, refuseErasure } from '../../ledger/prepare-entry.ts';
 import type { OwnFile } from '../../policy/own-files/own-file.ts';
-import type { Database } from './database.ts';
-import { isBusy, prepareValue } from './database.ts';
-import { HeadPages } from './head-pages.ts';
-import { LogKeeper } from './log-keeper.ts';
-import type { LogThreadData } from './log-thread.ts';
-import { ReadTables } from './read-tables.ts';
-import { createSalts } from '../files/salts.ts';
-import { findLedgerId, hasKey, readKeyCheck, requireKey, storeKeyCheck } from './key-check.ts';
-import type { KeyMaking } from './seal-key-file.ts';
-import { findOlder } from './open-file.ts';
-import { readSealKeyFile } from './seal-key-file.ts';
-import { SpillFile } from '../files/spill-file.ts';
-import type { ArtifactTable } from './artifact-table.ts';
-import type { CursorTable } from './cursor-table.ts';
-import type { Heads } from './heads.ts';
-import type { SideTables } from './side-tables.ts';
-import { identifyOwnFiles, SqliteOwnFiles } from './sqlite-own-files.ts';
-import { SqliteJournal } from './sqlite-journal.ts';
-import { ThreadWriter } from './thread-writer.ts';
-import { createWriteParts } from './write-parts.ts';
-import { measuredTuning, writeSettings } from './sqlite-ledger-options.ts';
-import { SqliteEntries } from './sqlite-entries.ts';
-import { SqliteIntegrity } from './sqlite-integrity.ts';
-import type { SqliteLedgerOptions, SqliteTuning } from './sqlite-ledger-options.ts';
-import { SqliteOwners } from './sqlite-owners.ts';
-import { SqliteRetention } from './sqlite-retention.ts';
+import { createSalts, SpillFile } from '../files/spill-file.ts';
+import { ArtifactFiles } from './artifact-files.ts';
+import { ArtifactTable } from './artifact-table.ts';
+import { CallLists } from './call-lists.ts';
+import { createSqliteDriver, createSqliteRows, sideDialect } from './dialect.ts';
+import { pageOfSideRows } from '../sql/side-rows.ts';
 import { ChangeWatch } from './change-watch.ts';
+import { CursorTable } from './cursor-table.ts';
+import type { Database, Statement } from './database.ts';
+import { isInputOutput, prepareValue } from './database.ts';
+import { EntryTable } from './entry-table.ts';
+import { identifyOwnFiles, WriterLog } from './file-checks.ts';
+import { inspectFile } from './inspect.ts';
+import { findLedgerId, hasKey, readKeyCheck, requireKey } from './key-check.ts';
+import { Marks } from './marks.ts';
+import { SqliteOwners } from './owner-lock.ts';
+import { createTransactions, isRelisting, relist } from './relist.ts';
+import type { KeyMaking } from './seal-key-file.ts';
+import { readSealKeyFile } from './seal-key-file.ts';
+import type { Session } from './sessions.ts';
+import { Sessions } from './sessions.ts';
+import { SideTables } from './side-tables.ts';
+import type { SqliteLedgerOptions } from './sqlite-ledger-options.ts';
+import { writeSettings } from './sqlite-ledger-options.ts';
+import { Statements } from './statements.ts';
+import type { Answers, WriteOrder } from './write-order.ts';
+import { createAppendOrder } from './write-order.ts';
+import { WriterClient } from './writer-client.ts';
 
-export class SqliteLedger implements Ledger {
-  readonly journal: SqliteJournal;
-  readonly claims: Claims;
-  readonly artifacts: ArtifactTable;
-  readonly owners: SqliteOwners;
-  readonly spill: Spill;
-  readonly queries: Queries;
-  readonly entries: SqliteEntries;
-  readonly cursors: CursorTable;
-  readonly integrity: SqliteIntegrity;
-  readonly retention: Retention;
-  readonly ownFiles: readonly OwnFile[];
+export class SqliteLedger implements OpenLedger {
+  readonly ownerId: string;
   readonly now: () => number;
-  readonly #path: string;
-  readonly #mayWrite: boolean;
-  #sealKey: Uint8Array | undefined;
+  readonly runtimes: Set<MadeCalls> = new Set();
+  readonly spill: Spill;
+  readonly ownFiles: readonly OwnFile[];
   /** Another process may rotate the keys in the file. Undefined if the host gave the key. */
   readonly readSealKey: (() => Uint8Array) | undefined;
-  readonly #keyMaking: () => KeyMaking;
-  readonly #takeKey: () => Uint8Array;
-  readonly #close: () => Promise<void>;
+  readonly #path: string;
+  readonly #database: Database;
+  readonly #sql: Statements;
+  readonly #sessions: Sessions;
+  readonly #entries: EntryTable;
+  readonly #artifacts: ArtifactTable;
+  readonly #artifactFiles: ArtifactFiles;
+  readonly #owners: SqliteOwners;
+  readonly #spillFile: SpillFile | undefined;
+  readonly #watch: ChangeWatch;
+  readonly #writer: WriterClient;
+  readonly #rows: RowReaders;
+  readonly #salt = createSalts();
+  readonly #dataVersion: Statement<number>;
+  /** The version of the data when it was last looked at, and whether the thread has written since. */
+  #seen: number | undefined;
+  #hasWritten = false;
+  #sealKey: Uint8Array | undefined;
   readonly #listeners = new Set<(trouble: StoreTrouble) => void>();
 
+  /** `database`: from now on only for reads. `threadArgv`: options of Node for the thread, for tests. */
   constructor(
     database: Database,
     path: string,
     options: SqliteLedgerOptions,
-    // Without a tuning it writes through the given connection alone, which tests disturb.
-    tuning: SqliteTuning = { ...measuredTuning, writerThread: 'never' },
+    threadArgv: readonly string[] = [],
   ) {
+    const { clock = systemClock, readOnly = false, sealKey, readSealKey } = options;
+    const sql = new Statements(database);
+    const [sessions, entries, cursors] = [new Sessions(sql), new EntryTable(sql), new CursorTable(sql)];
     this.#path = path;
+    this.#database = database;
+    this.#sql = sql;
+    this.#sessions = sessions;
+    this.#entries = entries;
+    this.#artifactFiles = new ArtifactFiles(`${path}.artifacts`);
+    this.#artifacts = new ArtifactTable(sql, this.#artifactFiles);
     this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
-    const clock = options.clock ?? systemClock;
-    const now = (this.now = clock.now.bind(clock));
-    this.#sealKey = options.sealKey;
-    this.#keyMaking = () => (!this.#mayWrite ? 'read only' : hasKey(database) ? 'sealed' : 'make');
-    this.#takeKey = () => {
-      const key = readSealKeyFile(`${path}.key`, this.#keyMaking());
-      if (this.#mayWrite) {
-        requireKey(database, path, key);
-        noteFirstKey(database, key);
-      }
-      return key;
-    };
+    this.now = clock.now.bind(clock);
+    this.#sealKey = sealKey;
     this.readSealKey =
-      options.sealKey === undefined ? () => readSealKeyFile(`${path}.key`, 'read only') : options.readSealKey;
-    const salt = createSalts();
-    const forgetSpill = (gone: string): void => spillFile?.forget(gone);
-    const owners = new SqliteOwners(`${path}.owners`, options.readOnly === true, forgetSpill);
-    const { ownerId } = owners;
-    this.#mayWrite = owners.isOne;
-    const spillFile =
-      options.readOnly === true ? undefined : openSpill(database, path, options, ownerId, salt);
-    const files = new SqliteOwnFiles(path, identifyOwnFiles(path, owners.lock));
-    const mayUseThreads = owners.isOne && !database.memory && tuning.writerThread !== 'never';
-    const toData = (): LogThreadData => toThreadData(database, path, options, log.memory);
-    const log = new LogKeeper(mayUseThreads ? toData : undefined);
-    const committed = (): void => {
-      watch.endChanged(heads.position);
-      tables.noteAppend();
-      log.noteCommit(heads.position);
-    };
-    const { longestTail } = tuning;
-    const place = { path, ownerId, files, longestTail, log: log.state };
-    const writeParts = createWriteParts(database, place, { committed });
-    const { heads, entries, marks, side, lastReads, cursors, appender, artifacts, writer } = writeParts;
-    const headPages = new HeadPages(database, heads);
-    if (mayUseThreads)
-      writer.shareWith(
-        new ThreadWriter({
-          ...writeParts,
-          committed,
-          onFailure: (error) => this.#report(error),
-          data: () => ({ ...toData(), ownerId, longestTail, opened: files.opened }),
-          mode: tuning.writerThread,
-          argv: tuning.writerThreadArgv,
-        }),
+      sealKey === undefined ? () => readSealKeyFile(`${path}.key`, 'read only') : readSealKey;
+    this.#owners = new SqliteOwners(`${path}.owners`, readOnly, (gone) => this.#spillFile?.forget(gone));
+    const { ownerId, lock } = this.#owners;
+    this.ownerId = ownerId;
+    const ledgerId = findLedgerId(database);
+    if (!readOnly)
+      this.#spillFile = new SpillFile(
+        { folder: `${path}.spill`, ownerId, ledgerId },
+        options.spillBytes ?? 1_048_576,
+        this.#salt,
       );
-    const tables = new ReadTables(database, entries, heads, readTablesPath(database, path, options), tuning);
-    const watch = createWatch(database, heads);
-    const parts = { database, path, entries, heads, headPages, side, appender, artifacts, writer, ownerId };
-    this.journal = new SqliteJournal({ ...parts, watch, salt, lastReads });
-    this.claims = createClaims(heads, side);
-    this.artifacts = artifacts;
-    this.owners = owners;
-    this.spill = createSpill(spillFile, owners);
-    this.queries = tables;
-    this.entries = new SqliteEntries(heads, entries, watch);
-    this.cursors = cursors;
-    this.integrity = new SqliteIntegrity({ ...parts, tables, now });
-    this.retention = new SqliteRetention(database, { ...parts, marks, ids: createIds(), salt, now });
-    this.#close = async () => {
-      await writer.close();
-      await log.close();
-      watch.close();
-      try {
-        await tables.close();
-      } finally {
-        spillFile?.close();
-        database.close();
-        owners.end();
-      }
-    };
+    this.spill = createSpill(this.#spillFile, this.#owners);
+    this.#dataVersion = prepareValue(database, 'PRAGMA data_version');
+    this.#watch = new ChangeWatch({
+      dataVersion: () => this.#dataVersion.get() ?? 0,
+      position: () => entries.lastPosition(),
+      versionOf: (sessionId, callId) => {
+        const session = sessions.read(sessionId);
+        return session === undefined ? 0 : entries.versionOf(session, callId);
+      },
+    });
+    const opened = readOnly ? [] : identifyOwnFiles(path, lock);
+    this.#writer = new WriterClient({
+      path,
+      sessions,
+      entries,
+      cursors,
+      data: () => ({ path: resolve(path), ledgerId, ownerId, settings: writeSettings(options), opened }),
+      argv: threadArgv,
+      answered: (position, metOthers) => {
+        this.#hasWritten = true;
+        if (metOthers) sessions.forgetAll();
+        this.#watch.endChanged(position);
+      },
+      onEnd: (error) => this.#report(error),
+    });
+    this.#rows = this.#createRows(createSqliteRows(database, this.#listOnce(readOnly)), cursors);
+    if (!readOnly) database.pragma('query_only = ON');
   }
+
+  readonly append: Ledger['append'] = async (entry) => {
+    const result = await this.#order(createAppendOrder(entry, this.ownerId, this.#salt));
+    if (entry.callId !== undefined && result.status === 'appended')
+      this.#watch.callChanged(entry.sessionId, entry.callId, result.version);
+    return result;
+  };
+
+  /** Performs an order in the thread. */
+  async #order<Order extends WriteOrder>(order: Order): Promise<Answers[Order['type']]> {
+    if (this.#owners.lock === undefined) throw readOnlyError(undefined);
+    return this.#writer.send(order);
+  }
+
+  /** Reads as of one moment. If the file cannot be read because its log was cut, the error says so. */
+  #read<Result>(read: () => Result): Result {
+    try {
+      return this.#sql.atOneMoment(read);
+    } catch (error) {
+      if (isInputOutput(error)) {
+        const log = new WriterLog(this.#database, this.#path);
+        try {
+          log.requireWhole();
+        } finally {
+          log.close();
+        }
+      }
+      throw error;
+    }
+  }
+
+  /** What another process has written may have changed any session. While the thread writes, it reports that itself. */
+  #noteOthers(): void {
+    const version = this.#dataVersion.get();
+    if (version === this.#seen) return;
+    if (!this.#hasWritten && !this.#writer.isBusy) this.#sessions.forgetAll();
+    this.#seen = version;
+    this.#hasWritten = false;
+  }
+
+  readonly readCall: Ledger['readCall'] = async (sessionId, callId) =>
+    this.#read(() => {
+      this.#noteOthers();
+      const session = this.#sessions.read(sessionId);
+      if (session === undefined) return undefined;
+      // A call whose entry is missing would look new.
+      this.#sessions.requireWhole(session);
+      return this.#entries.readCall(session, callId);
+    });
+
+  readonly readSession: Ledger['readSession'] = async (sessionId, scope = 'all') =>
+    this.#read(() => {
+      const session = this.#sessions.read(sessionId);
+      return session === undefined ? [] : this.#entries.readSession(session, scope);
+    });
+
+  readonly readEntries: Ledger['readEntries'] = async (query) =>
+    this.#read(() => {
+      if (query.sessionId === undefined) return this.#entries.read(query, undefined);
+      const session = this.#sessions.read(query.sessionId);
+      return session === undefined ? [] : this.#entries.read(query, session);
+    });
+
+  readonly query: Ledger['query'] = (name, query) => this.#rows[name](query);
+
+  readonly whenChanged: Ledger['whenChanged'] = async (awaited, signal) =>
+    'after' in awaited
+      ? this.#watch.end(awaited.after, signal)
+      : this.#watch.call(awaited.sessionId, awaited.callId, awaited.version, signal);
+
+  readonly putArtifact: Ledger['putArtifact'] = async ({ content, ...artifact }) => {
+    for (;;) {
+      const kept = await this.#artifactFiles.put(content);
+      if (await this.#order({ type: 'artifact', artifact: plain({ ...artifact, ...kept }) })) return;
+      // Another session dropped this content between the two steps: write it again.
+    }
+  };
+
+  readonly readArtifact: Ledger['readArtifact'] = async (sessionId, artifactId, range) => {
+    const session = this.#sessions.read(sessionId);
+    const found = session && this.#artifacts.find(session, artifactId);
+    if (found === undefined) return undefined;
+    const { mimeType, encoding, bytes: size, hash, callId } = found;
+    if (range?.most === 0) return { mimeType, encoding, size, bytes: new Uint8Array() };
+    if (range !== undefined) {
+      const bytes = await this.#artifactFiles.readBytes(hash, range.from, range.most);
+      return { mimeType, encoding, size, bytes };
+    }
+    const content = await this.#artifactFiles.read(hash, encoding);
+    return { mimeType, encoding, size, bytes: contentBytes(content), callId };
+  };
+
+  readonly setCursor: Ledger['setCursor'] = (change) =>
+    this.#order({ type: 'cursor', change: plain(change) });
+
+  readonly forgetOwner: Ledger['forgetOwner'] = async (ownerId) => this.#owners.forget(ownerId);
+
+  readonly erase: Ledger['erase'] = async (erasure) => {
+    refuseErasure(erasure);
+    return this.#order({ type: 'erase', erasure: plain(erasure), at: this.now() });
+  };
+
+  readonly dropSession: Ledger['dropSession'] = async (removal) => {
+    refuseErasure(removal);
+    return this.#order({ type: 'drop', removal: plain(removal), at: this.now() });
+  };
+
+  readonly inspect: Ledger['inspect'] = (signal) => inspectFile(this.#path, signal);
+
+  readonly rebuild: OpenLedger['rebuild'] = () => this.#order({ type: 'rebuild', at: this.now() });
+
+  readonly close: Ledger['close'] = async () => {
+    const isFirst = !this.#writer.isClosed;
+    await this.#writer.close();
+    if (!isFirst) return;
+    this.#watch.close();
+    this.#spillFile?.close();
+    this.#database.close();
+    this.#owners.end();
+  };
 
   readonly watchTrouble = (listener: (trouble: StoreTrouble) => void, signal: AbortSignal): void => {
     this.#listeners.add(listener);
@@ -154,7 +267,7 @@ export class SqliteLedger implements Ledger {
   #report(error: unknown): void {
     const message =
       `The thread that writes the ledger ${this.#path} ended unexpectedly: ` +
-      `${error instanceof Error ? error.message : String(error)}. Nothing is lost: the main thread writes instead.`;
+      `${error instanceof Error ? error.message : String(error)}. Nothing is lost: a new thread writes what is left.`;
     for (const listener of this.#listeners) listener({ type: 'ledger.writer_stopped', message, error });
   }
 
@@ -166,90 +279,108 @@ export class SqliteLedger implements Ledger {
 
   /** Throws if the ledger has a key that this process lacks. */
   requireSealKey(): void {
-    if (this.#keyMaking() === 'sealed') void this.sealKey;
+    if (this.#keyMaking === 'sealed') void this.sealKey;
   }
 
-  /** Writes what is queued, then closes the file and ends the owner. */
-  close(): Promise<void> {
-    return this.#close();
+  get #keyMaking(): KeyMaking {
+    if (this.#owners.lock === undefined) return 'read only';
+    return hasKey(this.#database) ? 'sealed' : 'make';
+  }
+
+  #takeKey(): Uint8Array {
+    const key = readSealKeyFile(`${this.#path}.key`, this.#keyMaking);
+    if (this.#owners.lock === undefined) return key;
+    requireKey(this.#database, this.#path, key);
+    if (readKeyCheck(this.#database) === undefined) {
+      const check = checkOfKeys(key, findLedgerId(this.#database));
+      // If it cannot be stored now, the next process that opens the ledger does it.
+      this.#order({ type: 'key', check }).catch(() => undefined);
+    }
+    return key;
+  }
+
+  /** A reader of an older file fills its temporary tables when a query first needs them. */
+  #listOnce(readOnly: boolean): () => Promise<void> {
+    let listed: Promise<unknown> | undefined;
+    return async () => {
+      if (readOnly && listed === undefined && isRelisting(this.#database)) {
+        const lists = new CallLists(this.#sql, this.#entries);
+        const parts = { database: this.#database, sessions: this.#sessions, lists };
+        listed = relist(parts, createTransactions(parts));
+      }
+      await listed;
+    };
+  }
+
+  #createRows(listed: ListedRows, cursors: CursorTable): RowReaders {
+    const sql = this.#sql;
+    const [sessions, entries, owners] = [this.#sessions, this.#entries, this.#owners];
+    const side = new SideTables(sql, new Marks(sql, entries), entries, false);
+    /** What a session says, as of one moment. */
+    const ofSession = async <Found>(
+      sessionId: string,
+      read: (session: Session) => Found,
+    ): Promise<Found | undefined> =>
+      this.#read(() => {
+        const session = sessions.read(sessionId);
+        return session && read(session);
+      });
+    return {
+      ...listed,
+      claims: async ({ key }) => pageOf(this.#read(() => side.readClaim(key))),
+      counters: async ({ names }) => page(this.#read(() => names.map((name) => side.readCounter(name)))),
+      unsettled: async ({ sessionId, toolName, inputDigest }) =>
+        page(
+          (await ofSession(sessionId, (session) => side.findUnsettled(session, toolName, inputDigest))) ?? [],
+        ),
+      states: async ({ sessionId, subject }) =>
+        pageOf(await ofSession(sessionId, (session) => side.readState(session, subject))),
+      sealed: async ({ sessionId, callId }) =>
+        pageOf(await ofSession(sessionId, (session) => side.readSealed(session, callId))),
+      cursors: async ({ name }) => {
+        if (this.#writer.isClosed) throw closedError();
+        return name === undefined ? page(cursors.list()) : pageOf(cursors.find(name));
+      },
+      async owners(query) {
+        if ('ownerId' in query)
+          return pageOf({ ownerId: query.ownerId, status: owners.statusOf(query.ownerId) });
+        return page(owners.findGone().map((ownerId) => ({ ownerId, status: 'gone' as const })));
+      },
+      async heads(query) {
+        if ('limit' in query) return page(sql.atOneMoment(() => sessions.heads(query)));
+        const session = sessions.read(query.sessionId);
+        if (session === undefined || session.sequence === 0) return page([]);
+        const { sessionId, sequence, hash } = session;
+        return pageOf({ sessionId, sequence, hash });
+      },
+      async sizes(query) {
+        if (!('limit' in query)) {
+          const { sessionId, callId } = query;
+          const bytes = await ofSession(sessionId, (session) => entries.measureCall(session, callId));
+          return pageOf({ position: 0, sessionId, bytes: bytes ?? 0 });
+        }
+        if (query.sessionId === undefined) return page(entries.measure(query, undefined));
+        return page((await ofSession(query.sessionId, (session) => entries.measure(query, session))) ?? []);
+      },
+      end: async ({ countSessions = false }) =>
+        pageOf({
+          position: entries.lastPosition(),
+          sessions: countSessions ? sessions.count() : undefined,
+        }),
+      side_rows: ({ cursor }) => pageOfSideRows(createSqliteDriver(this.#database), sideDialect, cursor),
+    };
   }
 }
 
-function openSpill(
-  database: Database,
-  path: string,
-  options: SqliteLedgerOptions,
-  ownerId: string,
-  salt: () => string,
-): SpillFile {
-  const ledgerId = findLedgerId(database);
-  return new SpillFile({ folder: `${path}.spill`, ownerId, ledgerId }, options.spillBytes ?? 1_048_576, salt);
-}
+const page = <Row>(rows: readonly Row[]): Page<Row> => ({ rows, next: undefined });
+const pageOf = <Row>(row: Row | undefined): Page<Row> => page(row === undefined ? [] : [row]);
+
+/** As a message can carry it. */
+const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value)) as Value;
 
 const createSpill = (file: SpillFile | undefined, owners: SqliteOwners): Spill => ({
-  write: (entry) => file?.add(entry) ?? false,
-  canWrite: () => file?.isReady ?? false,
-  read: () => file?.read((other) => owners.statusOf(other) === 'gone') ?? [],
-  drop: (other, lastEntryId) => file?.drop(other, lastEntryId) ?? false,
-});
-
-/** If another process writes just now, the next process that opens the ledger notes it. */
-function noteFirstKey(database: Database, key: Uint8Array): void {
-  if (database.inTransaction || readKeyCheck(database) !== undefined) return;
-  try {
-    storeKeyCheck(database, key, true);
-  } catch (error) {
-    if (!isBusy(error)) throw error;
-  }
-}
-
-const toThreadData = (
-  database: Database,
-  path: string,
-  options: SqliteLedgerOptions,
-  logMemory: SharedArrayBuffer,
-): LogThreadData => ({
-  path: resolve(path),
-  ledgerId: findLedgerId(database),
-  settings: writeSettings(options),
-  logMemory,
-});
-
-/**
- * A reader leaves no file behind: without read tables on disk it builds its own in memory. It also does that if the tables
- * on disk know more than the ledger: they are the evidence that the ledger is older.
- */
-const readTablesPath = (database: Database, path: string, { readOnly }: SqliteLedgerOptions): string =>
-  readOnly === true &&
-  (database.memory || !existsSync(`${path}.read`) || findOlder(database, path) !== undefined)
-    ? ':memory:'
-    : `${path}.read`;
-
-function createWatch(database: Database, heads: Heads): ChangeWatch {
-  const dataVersion = prepareValue<number>(database, 'PRAGMA data_version');
-  return new ChangeWatch({
-    dataVersion: () => dataVersion.get() as number,
-    position: () => heads.fresh().position,
-    versionOf: (sessionId, callId) => {
-      const head = heads.fresh().find(sessionId);
-      return head === undefined ? 0 : heads.versionOf(head, callId);
-    },
-  });
-}
-
-const createClaims = (heads: Heads, side: SideTables): Claims => ({
-  readClaim(claimKey) {
-    heads.refresh();
-    return side.readClaim(claimKey);
-  },
-  readCounters(names) {
-    heads.refresh();
-    return names.map((name) => side.readCounter(name));
-  },
-  findUnsettledEffects(sessionId, toolName, inputDigest) {
-    if (heads.isCurrent && side.areEffectsKnownAbsent) return [];
-    heads.refresh();
-    const head = side.hasUnsettled ? heads.find(sessionId) : undefined;
-    return head === undefined ? [] : side.findUnsettled(head, toolName, inputDigest);
-  },
+  write: async (entry) => file?.add(entry) ?? false,
+  canWrite: async () => file?.isReady ?? false,
+  read: async () => file?.read((other) => owners.statusOf(other) === 'gone') ?? [],
+  drop: async (other, lastEntryId) => file?.drop(other, lastEntryId) ?? false,
 });

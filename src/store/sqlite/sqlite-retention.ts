@@ -1,237 +1,185 @@
 /**
  * Removes data from a ledger: bodies, permanently and with a mark, and whole sessions, with an entry in the ledger's
- * own chain.
+ * own chain. Runs in the writer thread, in short transactions between appends.
  */
-import type { Ids } from '../../base/ids.ts';
-import type { Head } from '../../ledger/chain.ts';
-import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
+import { sessionCounterPrefixes } from '../../ledger/claims.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
-import type { Entry } from '../../ledger/journal.ts';
-import type { Erasure, Removal, Retention } from '../../ledger/retention.ts';
+import { writeEntry } from '../../ledger/formats/v1/write-entry.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { erasureEntry, removalEntry } from '../../ledger/own-entry.ts';
-import { inUseError, refuseErasure } from '../../ledger/refuse-entry.ts';
-import { sessionCounterPrefixes } from '../../ledger/session-counters.ts';
-import type { Appender } from './appender.ts';
-import type { ArtifactTable } from './artifact-table.ts';
+import type { Erasure, Removal } from '../../ledger/retention.ts';
+import type { RemovedEntry } from '../sql/removal.ts';
+import { RemovalScan } from '../sql/removal.ts';
 import { backoffMs } from './backoff.ts';
-import type { Database, Statement } from './database.ts';
-import { prepareRow, prepareValue } from './database.ts';
-import type { EntryTable } from './entry-table.ts';
-import type { EntryRow } from './entry-row.ts';
-import { decode } from './entry-row.ts';
-import type { Heads } from './heads.ts';
-import type { SessionHead } from './session-head.ts';
-import type { Marks } from './marks.ts';
+import { WordTable } from './call-lists.ts';
+import type { EntryRow } from './entry-table.ts';
 import { markOf } from './marks.ts';
-import type { SideTables } from './side-tables.ts';
-import { fromSqlText } from './sql-text.ts';
-import type { Writer } from './writer.ts';
-
-type Found = { readonly position: number; readonly entryId: string; readonly callId: string | undefined };
+import type { Session } from './sessions.ts';
+import type { WriteParts } from './write-parts.ts';
 
 /** A limited number per commit, so that no writer waits long for the lock. */
 const entriesPerCommit = 500;
 /** About 50 ms. */
 const mostTries = 20;
 
-export class SqliteRetention implements Retention {
-  readonly #parts: RetentionParts;
-  /** Empties the log. Gives 1 if it cannot be emptied now. */
-  readonly #emptied: Statement<number>;
-  readonly #empty: Statement<never>;
-  readonly #dropEntries: Statement<never>;
-  readonly #dropIndex: Statement<never>;
-  readonly #dropName: Statement<never>;
-  readonly #countRemoval: Statement<never>;
-
-  constructor(database: Database, parts: RetentionParts) {
-    this.#parts = parts;
-    this.#emptied = prepareValue(database, 'PRAGMA wal_checkpoint(TRUNCATE)');
-    this.#empty = prepareRow(database, 'UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?');
-    this.#dropEntries = prepareRow(
-      database,
-      `DELETE FROM entries WHERE position IN (
-         SELECT value FROM entry_index, json_each('[' || positions || ']') WHERE session = ?)`,
-    );
-    this.#dropIndex = prepareRow(database, 'DELETE FROM entry_index WHERE session = ?');
-    this.#countRemoval = prepareRow(database, 'UPDATE ledger SET removals = removals + 1');
-    this.#dropName = prepareRow(database, 'DELETE FROM sessions WHERE session = ?');
+/** Empties the bodies of entries. Returns how many. */
+export async function eraseEntries(parts: WriteParts, erasure: Erasure, at: number): Promise<number> {
+  const session = parts.sessions.read(erasure.sessionId);
+  if (session === undefined) return 0;
+  const found = (await scan(parts, session, erasure)).erased();
+  for (let from = 0; from < found.length; from += entriesPerCommit) {
+    const some = found.slice(from, from + entriesPerCommit);
+    await sweep(parts, await parts.transact(() => eraseSome(parts, erasure, some, at)));
   }
+  await removeWords(parts);
+  await emptyLog(parts);
+  return found.length;
+}
 
-  async erase(erasure: Erasure): Promise<number> {
-    refuseErasure(erasure);
-    const { heads, writer, artifacts } = this.#parts;
-    heads.refresh();
-    const head = heads.find(erasure.sessionId);
-    if (head === undefined) return 0;
-    const found = await this.#find(head, erasure);
-    for (let from = 0; from < found.length; from += entriesPerCommit) {
-      const some = found.slice(from, from + entriesPerCommit);
-      await artifacts.sweep(await writer.run(() => this.#eraseSome(erasure, some)));
-    }
-    await this.#emptyLog();
-    return found.length;
-  }
-
-  async dropSession(removal: Removal): Promise<boolean> {
-    refuseErasure(removal);
-    const { sessionId } = removal;
-    const { heads, writer, artifacts } = this.#parts;
-    if (sessionId === ledgerSessionId) return false;
-    for (;;) {
-      heads.refresh();
-      const head = heads.find(sessionId);
-      if (head === undefined || (removal.lastHash ?? head.hash) !== head.hash) return false;
-      const { session, sequence } = head;
-      const touched = await this.#look(head, sessionId);
-      const hashes = await writer.run(() => {
-        const now = heads.find(sessionId);
-        // Later appends have not been checked.
-        if (now?.session !== session || now.sequence !== sequence) return undefined;
-        return this.#drop(removal, now, touched);
-      });
-      if (hashes === undefined) continue;
-      await artifacts.sweep(hashes);
-      await this.#emptyLog();
-      return true;
-    }
-  }
-
-  /**
-   * Removed data may still be in the log file. It cannot be emptied while others read, write or copy it, which takes
-   * them milliseconds. After some attempts it is left to them: it is then emptied a little later.
-   */
-  async #emptyLog(): Promise<void> {
-    for (let tries = 0; tries < mostTries; tries++) {
-      this.#parts.heads.endSnapshot();
-      if (this.#emptied.get() === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));
-    }
-  }
-
-  /** Entries to erase. Throws if one belongs to an open call. */
-  async #find(head: SessionHead, { sessionId, entryIds }: Erasure): Promise<Found[]> {
-    const asked = entryIds && new Set(entryIds);
-    const found: Found[] = [];
-    const settled = new Set<string>();
-    for await (const row of this.#entriesOf(head)) {
-      const { entryId, callId, events } = decode(row);
-      if (callId !== undefined && events.some(isFinal)) settled.add(callId);
-      if (row.bodies !== null && (asked?.has(entryId) ?? true))
-        found.push({ position: row.position, entryId, callId });
-    }
-    for (const { callId } of found)
-      if (callId !== undefined && !settled.has(callId)) throw inUseError(sessionId, callId);
-    return found;
-  }
-
-  /** Throws if a call is open. Returns the keys and counters that the session's entries mention. */
-  async #look(head: SessionHead, sessionId: string): Promise<Touched> {
-    const calls = new Map<string, boolean>();
-    const touched: Touched = { claims: new Set(), counters: new Set() };
-    for await (const row of this.#entriesOf(head)) {
-      const { events, claim, reserve = [], settle = [] } = decode(row);
-      if (claim !== undefined) touched.claims.add(claim.key);
-      for (const { counter } of [...reserve, ...settle]) touched.counters.add(counter);
-      if (row.call !== null && calls.get(row.call) !== true) calls.set(row.call, events.some(isFinal));
-    }
-    for (const [call, isSettled] of calls) if (!isSettled) throw inUseError(sessionId, fromSqlText(call));
-    return touched;
-  }
-
-  async *#entriesOf({ sessionId }: SessionHead): AsyncGenerator<EntryRow, void> {
-    const { heads, entries } = this.#parts;
-    for (let after = 0; ;) {
-      heads.refresh();
-      const head = heads.find(sessionId);
-      const rows = head === undefined ? [] : [...entries.ofSession(head, after, entriesPerCommit)];
-      yield* rows;
-      if (rows.length < entriesPerCommit) return;
-      after = rows.at(-1)?.position ?? after;
-      await new Promise(setImmediate);
-    }
-  }
-
-  #eraseSome(erasure: Erasure, found: readonly Found[]): readonly string[] {
-    const { heads, side, artifacts, ids, now } = this.#parts;
-    const head = heads.take(erasure.sessionId);
-    for (const { position } of found) this.#empty.run(position);
-    if (erasure.entryIds === undefined) side.emptyStates(head.session);
-    const callIds = new Set(found.flatMap(({ callId }) => callId ?? []));
-    const hashes: string[] = [];
-    for (const callId of callIds) {
-      side.dropSealed(head.session, callId);
-      hashes.push(...artifacts.dropCall(head.session, callId));
-    }
-    const entryIds = found.map(({ entryId }) => entryId);
-    this.#append(head, erasureEntry(erasure, entryIds, now(), ids));
-    return hashes;
-  }
-
-  #drop(removal: Removal, { session, sequence, hash }: SessionHead, touched: Touched): readonly string[] {
-    const { heads, side, artifacts, ids, now, ownerId, salt, appender } = this.#parts;
-    const { sessionId } = removal;
-    const last: Head = { sessionId, sequence, hash };
-    const totals = this.#leave(session, sessionId, touched);
-    // All of its entries must be in the index before they are removed.
-    heads.indexTail();
-    this.#dropEntries.run(session);
-    this.#dropIndex.run(session);
-    side.dropSession(session, sessionId);
-    const hashes = artifacts.dropSession(session);
-    this.#dropName.run(session);
-    this.#countRemoval.run();
-    heads.forget();
-    heads.refreshNow();
-    const entry = { ...removalEntry(removal, last, now(), ids), totals };
-    const written = writeEntry(entry, ownerId, salt);
-    appender.insert(heads.take(ledgerSessionId), undefined, undefined, written, totals.length);
-    side.putTotals(totals, heads.position);
-    return hashes;
-  }
-
-  /**
-   * Frees the keys that the session holds. Returns the totals of shared counters that only an entry of this session
-   * states: that entry is removed, so another one must state them.
-   */
-  #leave(session: number, sessionId: string, { claims, counters }: Touched): readonly CounterTotal[] {
-    const { marks, side, entries } = this.#parts;
-    const isOurs = (key: string): boolean => {
-      const position = marks.find(key);
-      return position !== undefined && entries.at(position)?.session === session;
-    };
-    for (const key of claims) if (isOurs(markOf.claim(key))) marks.drop(markOf.claim(key));
-    const prefixes = sessionCounterPrefixes(sessionId);
-    return [...counters]
-      .filter((name) => !prefixes.some((prefix) => name.startsWith(prefix)))
-      .filter((name) => isOurs(markOf.counter(name)))
-      .map((counter) => ({ counter, ...side.readCounter(counter) }));
-  }
-
-  #append(head: SessionHead, entry: Entry): void {
-    const { appender, ownerId, salt } = this.#parts;
-    appender.insert(head, undefined, undefined, writeEntry(entry, ownerId, salt));
+/** Removes a session. False if there is none, or if it does not end as the removal says. */
+export async function dropSession(parts: WriteParts, removal: Removal, at: number): Promise<boolean> {
+  const { sessions } = parts;
+  const { sessionId, lastHash } = removal;
+  if (sessionId === ledgerSessionId) return false;
+  for (;;) {
+    const session = sessions.read(sessionId);
+    if (session === undefined || (lastHash ?? session.hash) !== session.hash) return false;
+    const touched = await scan(parts, session, { sessionId });
+    touched.requireSettled();
+    const hashes = await parts.transact(() => {
+      const now = sessions.find(sessionId);
+      // Later appends have not been checked.
+      if (now?.session !== session.session || now.sequence !== session.sequence) return undefined;
+      return drop(parts, removal, now, touched, at);
+    });
+    if (hashes === undefined) continue;
+    await sweep(parts, hashes);
+    await removeWords(parts);
+    await emptyLog(parts);
+    return true;
   }
 }
 
-/** Keys and counters that entries of a session mention. */
-type Touched = { readonly claims: Set<string>; readonly counters: Set<string> };
+/** Removes the contents of artifacts that no session references any more. */
+async function sweep({ artifacts, transact }: WriteParts, hashes: readonly string[]): Promise<void> {
+  for (const hash of new Set(hashes)) await transact(() => artifacts.sweep(hash));
+}
 
-/** The parts of the store that retention uses. */
-export type RetentionParts = {
-  readonly heads: Heads;
-  readonly entries: EntryTable;
-  readonly side: SideTables;
-  readonly appender: Appender;
-  readonly artifacts: ArtifactTable;
-  readonly marks: Marks;
-  readonly writer: Writer;
-  readonly ownerId: string;
-  readonly ids: Ids;
-  readonly salt: () => string;
-  readonly now: () => number;
-};
+/**
+ * Search no longer finds removed words, but they stay in the file until their index is merged. Each transaction merges
+ * a part, because others append meanwhile.
+ */
+async function removeWords({ sql, transact }: WriteParts): Promise<void> {
+  const words = new WordTable(sql);
+  for (let isFirst = true; await transact(() => words.compactSome(isFirst)); isFirst = false);
+}
 
-const isFinal = (event: { readonly type: string; readonly final?: unknown }): boolean =>
-  event.type === 'tool.responded' && event.final === true;
+/**
+ * Removed data may still be in the log file. It cannot be emptied while others read, write or copy it, which takes
+ * them milliseconds. After some attempts it is left to them: it is then emptied a little later.
+ */
+async function emptyLog({ sql }: WriteParts): Promise<void> {
+  // Gives 1 if it cannot be emptied now.
+  const empty = sql.value<number>('PRAGMA wal_checkpoint(TRUNCATE)');
+  for (let tries = 0; tries < mostTries; tries++) {
+    if (empty.get() === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));
+  }
+}
+
+async function scan(
+  parts: WriteParts,
+  session: Session,
+  erasure: Pick<Erasure, 'sessionId' | 'entryIds'>,
+): Promise<RemovalScan<number>> {
+  const found = new RemovalScan<number>(erasure);
+  for await (const row of entriesOf(parts, session)) found.add(row, row.position);
+  return found;
+}
+
+async function* entriesOf({ entries }: WriteParts, session: Session): AsyncGenerator<EntryRow, void> {
+  for (let after = 0; ;) {
+    const rows = entries.ofSession(session, after, entriesPerCommit);
+    yield* rows;
+    if (rows.length < entriesPerCommit) return;
+    after = rows.at(-1)?.position ?? after;
+    await new Promise(setImmediate);
+  }
+}
+
+function eraseSome(
+  parts: WriteParts,
+  erasure: Erasure,
+  found: readonly RemovedEntry<number>[],
+  at: number,
+): readonly string[] {
+  const { sql, sessions, lists, side, artifacts, ids } = parts;
+  const session = sessions.take(erasure.sessionId);
+  const callIds = new Set(found.flatMap(({ callId }) => callId ?? []));
+  const before = [...callIds].map((callId) => [callId, lists.read(session, callId)] as const);
+  for (const { place: position } of found)
+    sql.run('UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?', position);
+  for (const [callId, listed] of before) lists.relist(session, callId, listed);
+  if (erasure.entryIds === undefined) side.emptyStates(session.session);
+  const hashes: string[] = [];
+  for (const callId of callIds) {
+    side.dropSealed(session.session, callId);
+    hashes.push(...artifacts.dropCall(session.session, callId));
+  }
+  const entryIds = found.map(({ entryId }) => entryId);
+  insert(parts, session, erasureEntry(erasure, entryIds, at, ids));
+  return hashes;
+}
+
+function drop(
+  parts: WriteParts,
+  removal: Removal,
+  { session, sessionId, sequence, hash }: Session,
+  touched: RemovalScan<number>,
+  at: number,
+): readonly string[] {
+  const { sql, sessions, lists, side, artifacts, ids, appender } = parts;
+  const totals = leaveTotals(parts, session, sessionId, touched);
+  sql.run('DELETE FROM entries WHERE session = ?', session);
+  side.dropSession(session, sessionId);
+  lists.dropSession(session);
+  const hashes = artifacts.dropSession(session);
+  sql.run('DELETE FROM sessions WHERE session = ?', session);
+  sql.run('UPDATE ledger SET removals = removals + 1');
+  sessions.forget();
+  const entry = { ...removalEntry(removal, { sessionId, sequence, hash }, at, ids), totals };
+  insert(parts, sessions.take(ledgerSessionId), entry, totals.length);
+  side.putTotals(totals, appender.position);
+  return hashes;
+}
+
+/**
+ * Frees the keys that the session holds. Returns the totals of shared counters that only an entry of this session
+ * states: that entry is removed, so another one must state them.
+ */
+function leaveTotals(
+  { marks, side, entries }: WriteParts,
+  session: number,
+  sessionId: string,
+  { claims, counters }: RemovalScan<number>,
+): readonly CounterTotal[] {
+  const isOurs = (key: string): boolean => {
+    const position = marks.find(key);
+    return position !== undefined && entries.at(position)?.session === session;
+  };
+  for (const key of claims) if (isOurs(markOf.claim(key))) marks.drop(markOf.claim(key));
+  const prefixes = sessionCounterPrefixes(sessionId);
+  return [...counters]
+    .filter((name) => !prefixes.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => isOurs(markOf.counter(name)))
+    .map((counter) => ({ counter, ...side.readCounter(counter) }));
+}
+
+function insert(
+  { appender, ownerId, salt }: WriteParts,
+  session: Session,
+  entry: Parameters<typeof writeEntry>[0],
+  marks = 0,
+): void {
+  appender.insert(session, undefined, undefined, writeEntry(entry, ownerId, salt), marks);
+}

@@ -16,10 +16,13 @@ test('our own errors keep their code, facts and cause', () => {
   });
 });
 
+const [readOnly, busySnapshot] = [8, 517];
+
 test('errors of SQLite keep the code by which they are recognized', () => {
-  const make = (code: string): Error => Object.assign(new Error('refused'), { name: 'SqliteError', code });
-  expect(isBusy(pass(make('SQLITE_BUSY_SNAPSHOT')))).toBe(true);
-  expect(isReadOnly(pass(make('SQLITE_READONLY')))).toBe(true);
+  const make = (errcode: number): Error =>
+    Object.assign(new Error('refused'), { code: 'ERR_SQLITE_ERROR', errcode });
+  expect(isBusy(pass(make(busySnapshot)))).toBe(true);
+  expect(isReadOnly(pass(make(readOnly)))).toBe(true);
 });
 
 test('a programming error stays one, and anything else that was thrown becomes an error', () => {

@@ -8,6 +8,8 @@ export type ThreadError = {
   readonly name: string;
   readonly message: string;
   readonly code: string | undefined;
+  /** Of an error of SQLite. */
+  readonly errcode: number | undefined;
   /** The facts of our own errors. */
   readonly facts: object;
   readonly cause: ThreadError | undefined;
@@ -16,18 +18,20 @@ export type ThreadError = {
 export function toThreadError(error: unknown): ThreadError {
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error));
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  const errcode: unknown = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   return {
     type: isQuittanceError(error) ? 'ours' : 'other',
     name,
     message,
     code: typeof code === 'string' ? code : undefined,
+    errcode: typeof errcode === 'number' ? errcode : undefined,
     facts: isQuittanceError(error) ? error.facts : {},
     cause: cause === undefined ? undefined : toThreadError(cause),
   };
 }
 
-/** Errors of SQLite are recognized by name and code: see `database.ts`. */
-export function fromThreadError({ type, name, message, code, facts, cause }: ThreadError): Error {
+/** Errors of SQLite are recognized by their `errcode`: see `database.ts`. */
+export function fromThreadError({ type, name, message, code, errcode, facts, cause }: ThreadError): Error {
   const because = cause && fromThreadError(cause);
   // Made by `toThreadError` from an error with this code and these facts.
   if (type === 'ours')
@@ -35,5 +39,5 @@ export function fromThreadError({ type, name, message, code, facts, cause }: Thr
   const error = name === 'TypeError' ? new TypeError(message) : new Error(message);
   error.name = name;
   if (because !== undefined) error.cause = because;
-  return code === undefined ? error : Object.assign(error, { code });
+  return Object.assign(error, code !== undefined && { code }, errcode !== undefined && { errcode });
 }

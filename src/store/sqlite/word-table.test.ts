@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { SampleCall } from '../../testing/sample-call.ts';
 import { openLedger } from '../open-ledger.ts';
 import { openDatabase } from './database.ts';
+import { findCalls } from '../../ledger/reads.ts';
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'quittance-words-'));
 const filesWith = (path: string, word: string): readonly string[] =>
@@ -23,13 +24,12 @@ test('[secrets-stay-out] the words of erased and dropped calls leave the files',
       ['b', dropped],
       ['c', kept],
     ] as const)
-      await ledger.journal.append(new SampleCall('c', { sessionId, input: { note } }).whole());
+      await ledger.append(new SampleCall('c', { sessionId, input: { note } }).whole());
     for (const text of [erased, dropped, kept])
-      expect((await ledger.queries.findCalls({ text })).rows).toHaveLength(1);
-    await ledger.retention.erase({ sessionId: 'a', by: 'Ada', reason: 'asked to' });
-    await ledger.retention.dropSession({ sessionId: 'b', by: 'Ada', reason: 'asked to' });
-    for (const text of [erased, dropped])
-      expect((await ledger.queries.findCalls({ text })).rows).toHaveLength(0);
+      expect((await findCalls(ledger, { text })).rows).toHaveLength(1);
+    await ledger.erase({ sessionId: 'a', by: 'Ada', reason: 'asked to' });
+    await ledger.dropSession({ sessionId: 'b', by: 'Ada', reason: 'asked to' });
+    for (const text of [erased, dropped]) expect((await findCalls(ledger, { text })).rows).toHaveLength(0);
   } finally {
     await ledger.close();
   }
@@ -42,8 +42,8 @@ test('[secrets-stay-out] the words of erased and dropped calls leave the files',
 test('a search uses the index', async () => {
   const path = folder();
   const ledger = await openLedger(join(path, 'ledger.db'));
-  await ledger.journal.append(new SampleCall('c').whole());
-  await ledger.queries.findCalls({ text: 'person' });
+  await ledger.append(new SampleCall('c').whole());
+  await findCalls(ledger, { text: 'person' });
   await ledger.close();
   const [tables = ''] = filesWith(path, 'fts5');
   const database = openDatabase(join(path, tables));

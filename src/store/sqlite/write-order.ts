@@ -1,17 +1,18 @@
 /**
- * Orders: writes as plain data, so that the main thread can hand them to the writer thread. Everything that depends on
- * events is worked out when the order is made. The writer only needs names, numbers and texts.
+ * Orders: everything that changes the ledger, as plain data that a message can carry to the writer thread. What depends
+ * on events is worked out when the order is made, so the thread needs only names, numbers and texts.
  */
-import type { ArtifactEncoding } from './artifact-files.ts';
-import type { CursorMove } from '../../ledger/cursors.ts';
+import type { CursorChange } from '../../ledger/cursors.ts';
 import type { DraftEntry } from '../../ledger/formats/v1/write-entry.ts';
 import type { AppendResult, Entry, Move } from '../../ledger/journal.ts';
 import { lastState } from '../../ledger/last-state.ts';
 import type { EffectNote } from '../../ledger/prepare-entry.ts';
 import { prepareEntry } from '../../ledger/prepare-entry.ts';
+import type { Erasure, Removal } from '../../ledger/retention.ts';
+import type { NamedArtifact } from './artifact-table.ts';
 import { countMarks } from './marks.ts';
 
-export type WriteOrder = AppendOrder | CursorOrder | ArtifactOrder;
+export type WriteOrder = AppendOrder | ShortOrder | LongOrder;
 
 /** Appends an entry. */
 export type AppendOrder = {
@@ -21,9 +22,22 @@ export type AppendOrder = {
   readonly callId: string | undefined;
   readonly expectedVersion: number | 'any';
   readonly draft: DraftEntry;
-  /** Undefined for most entries. */
-  readonly extras: OrderExtras | undefined;
+  /** `OrderExtras` as JSON; undefined for most entries. */
+  readonly extras: string | undefined;
 };
+
+/** Other work that one transaction does. Each is answered with whether it was done. */
+export type ShortOrder =
+  | { readonly type: 'cursor'; readonly change: CursorChange }
+  | { readonly type: 'artifact'; readonly artifact: NamedArtifact }
+  /** Stores the check of the seal key, unless the ledger has one. */
+  | { readonly type: 'key'; readonly check: string };
+
+/** Work of many transactions, so that appends get their turn in between. `at`: the time, by the ledger's clock. */
+export type LongOrder =
+  | { readonly type: 'erase'; readonly erasure: Erasure; readonly at: number }
+  | { readonly type: 'drop'; readonly removal: Removal; readonly at: number }
+  | { readonly type: 'rebuild'; readonly at: number };
 
 /** The conditions of an append, and what it changes outside the entries. */
 export type OrderExtras = Pick<
@@ -37,54 +51,74 @@ export type OrderExtras = Pick<
 };
 
 /** A move with the new state of its subject, as JSON. */
-export type StatedMove = Move & { readonly state: string };
+type StatedMove = Move & { readonly state: string };
 
-/** Moves a cursor without an append. */
-export type CursorOrder = { readonly type: 'cursor'; readonly move: CursorMove };
-
-/** Names an artifact whose content is on disk. */
-export type ArtifactOrder = {
-  readonly type: 'artifact';
-  readonly sessionId: string;
-  readonly artifactId: string;
-  readonly callId: string;
-  readonly mimeType: string;
-  readonly encoding: ArtifactEncoding;
-  readonly bytes: number;
-  readonly hash: string;
+/** What a caller gets for each order. */
+export type Answers = {
+  readonly append: AppendResult;
+  readonly cursor: boolean;
+  readonly artifact: boolean;
+  readonly key: boolean;
+  /** Number of erased entries. */
+  readonly erase: number;
+  readonly drop: boolean;
+  /** What could not be read, in words. */
+  readonly rebuild: readonly string[];
 };
+export type Answer = Answers[keyof Answers];
 
-/** The answer to an order: the result of an append, or whether a cursor was moved or an artifact named. */
-export type OrderAnswer = AppendAnswer | { readonly type: 'done'; readonly isDone: boolean };
+/**
+ * An order with its number, as it is sent. An append is a list of texts: sending it took 1.3 µs in batches of 64, as an object
+ * 2.1 µs.
+ */
+export type SentOrder =
+  | readonly [number: number, order: ShortOrder | LongOrder]
+  | readonly [
+      number: number,
+      entryId: string,
+      sessionId: string,
+      callId: string | undefined,
+      expectedVersion: number | 'any',
+      head: string,
+      events: string,
+      bodies: string | undefined,
+      salt: string | undefined,
+      extras: string | undefined,
+    ];
 
-export type AppendAnswer = {
-  readonly type: 'append';
-  readonly result: AppendResult;
-  /** Where the entry is; undefined if it was refused. */
-  readonly stored: StoredPlace | undefined;
-};
-
-/** The place of an entry in the file and in the chain of its session. */
-export type StoredPlace = { readonly position: number; readonly sequence: number; readonly hash: string };
-
-/** Performs orders inside a transaction. */
-export interface OrderPerformer {
-  perform(order: WriteOrder): OrderAnswer;
-  /** Writes what performed orders have left to write together. Call before other work in the transaction. */
-  flush(): void;
-  /** After an error of the commit: is the work of this order in the file all the same? */
-  isKept(order: WriteOrder, answer: OrderAnswer | undefined): boolean;
+export function toSent(number: number, order: WriteOrder): SentOrder {
+  if (order.type !== 'append') return [number, order];
+  const { entryId, sessionId, callId, expectedVersion, draft, extras } = order;
+  const { head, events, bodies, salt } = draft;
+  return [number, entryId, sessionId, callId, expectedVersion, head, events, bodies, salt, extras];
 }
 
-export const isDone = (answer: OrderAnswer): boolean => answer.type === 'done' && answer.isDone;
+export function fromSent(sent: SentOrder): WriteOrder {
+  if (sent.length === 2) return sent[1];
+  const [, entryId, sessionId, callId, expectedVersion, head, events, bodies, salt, extras] = sent;
+  const draft = { head, events, bodies, salt };
+  return { type: 'append', entryId, sessionId, callId, expectedVersion, draft, extras };
+}
 
 /** Throws if the entry is one that the ledger refuses. */
 export function createAppendOrder(entry: Entry, ownerId: string, salt: () => string): AppendOrder {
   const { entryId, sessionId, callId, expectedVersion } = entry;
   const { draft, effects } = prepareEntry(entry, ownerId, salt);
   const extras = extrasOf(entry, effects);
-  return { type: 'append', entryId, sessionId, callId, expectedVersion, draft, extras };
+  return {
+    type: 'append',
+    entryId,
+    sessionId,
+    callId,
+    expectedVersion,
+    draft,
+    extras: extras && JSON.stringify(extras),
+  };
 }
+
+/** Made by `createAppendOrder`. */
+export const readExtras = ({ extras }: AppendOrder): OrderExtras | undefined =>
+  extras === undefined ? undefined : (JSON.parse(extras) as OrderExtras);
 
 function extrasOf(entry: Entry, effects: OrderExtras['effects']): OrderExtras | undefined {
   const { claim, releaseClaim, reserve, settle, sealed, dropSealed, moves, guards, cursor } = entry;

@@ -2,23 +2,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import BetterSqlite3 from 'better-sqlite3';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { AppendResult, Entry } from '../../ledger/journal.ts';
 import { SampleCall } from '../../testing/sample-call.ts';
-import type { Database, SqlValue } from './database.ts';
+import type { Database } from './database.ts';
 import { openDatabase } from './database.ts';
 import { openLedgerFile } from './open-file.ts';
-import { measuredTuning } from './sqlite-ledger-options.ts';
+import { OrderWriter } from './order-writer.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
-import type { OtherWriter } from './writer.ts';
+import { createAppendOrder } from './write-order.ts';
 import { Writer } from './writer.ts';
 
-/** The index is written often. */
-const tuning = { ...measuredTuning, writerThread: 'never', longestTail: 4 } as const;
-
-const open: { ledger: SqliteLedger; folder: string }[] = [];
+const open: { readonly close: () => void; ledger: SqliteLedger; folder: string }[] = [];
 afterEach(async () => {
-  for (const { ledger, folder } of open.splice(0)) {
+  for (const { close, ledger, folder } of open.splice(0)) {
+    close();
     await ledger.close();
     rmSync(folder, { recursive: true });
   }
@@ -27,9 +25,10 @@ afterEach(async () => {
 /** A disturbance of a commit: `before` it, in place of it if that throws, and `after` it. */
 type Fault = { before?: () => void; after?: () => void };
 
-/** A ledger on a real file whose commits can be disturbed. `head` runs before the head of a session is written. */
-async function openDisturbed(head: () => void = () => undefined): Promise<{
+/** A writer on a real file whose commits can be disturbed, and a ledger that reads what it has written. */
+async function openDisturbed(): Promise<{
   ledger: SqliteLedger;
+  append: (entry: Entry) => Promise<AppendResult>;
   path: string;
   fault: Fault;
   commits: () => number;
@@ -40,16 +39,9 @@ async function openDisturbed(head: () => void = () => undefined): Promise<{
   const fault: Fault = {};
   let commits = 0;
   const prepare = database.prepare.bind(database) as Database['prepare'];
-  // Only the statements that commit and write a head are replaced; everything else is the real database.
+  // Only the statement that commits is replaced; everything else is the real database.
   database.prepare = ((sql: string) => {
     const statement = prepare(sql);
-    if (sql.startsWith('UPDATE sessions SET sequence'))
-      return {
-        run: (...values: SqlValue[]) => {
-          head();
-          return statement.run(...values);
-        },
-      };
     if (sql !== 'COMMIT') return statement;
     return {
       run: () => {
@@ -60,9 +52,19 @@ async function openDisturbed(head: () => void = () => undefined): Promise<{
       },
     };
   }) as Database['prepare'];
-  const ledger = new SqliteLedger(database, path, {}, tuning);
-  open.push({ ledger, folder });
-  return { ledger, path, fault, commits: () => commits };
+  const events = { committed: () => undefined, metOthers: () => undefined, answered: () => undefined };
+  const writer = new OrderWriter(database, { path, ownerId: 'own_1', opened: [] }, events);
+  const ledger = new SqliteLedger(await openLedgerFile(path, false), path, {});
+  open.push({ close: () => writer.close(), ledger, folder });
+  const append = (entry: Entry): Promise<AppendResult> =>
+    new Promise((resolve, reject) =>
+      writer.perform(
+        createAppendOrder(entry, 'own_1', () => 'salt'),
+        (answer) => resolve(answer as AppendResult), // of an append
+        reject,
+      ),
+    );
+  return { ledger, append, path, fault, commits: () => commits };
 }
 
 /** Makes the next commits fail with these errors, each once. */
@@ -77,8 +79,8 @@ function failing(...errors: readonly Error[]): () => void {
 const whole = (id: string) => new SampleCall(id, { sessionId: id }).whole();
 
 describe('a batch', () => {
-  test('with one failing job keeps all the others, and reports each result separately', async () => {
-    const { ledger, fault, commits } = await openDisturbed();
+  test('a batch with one failing job keeps all the others, and reports each result separately', async () => {
+    const { ledger, append, fault, commits } = await openDisturbed();
     // The batch fails as a whole; then each job runs alone, and the second one fails again.
     const refused = new Error('database or disk is full');
     let tries = 0;
@@ -86,87 +88,77 @@ describe('a batch', () => {
       tries++;
       if (tries === 1 || tries === 3) throw refused;
     };
-    const ends = await Promise.allSettled(['a', 'b', 'c'].map((id) => ledger.journal.append(whole(id))));
+    const ends = await Promise.allSettled(['a', 'b', 'c'].map((id) => append(whole(id))));
     expect(ends).toEqual([
       { status: 'fulfilled', value: { status: 'appended', version: 1 } },
       { status: 'rejected', reason: refused },
       { status: 'fulfilled', value: { status: 'appended', version: 1 } },
     ]);
-    expect(['a', 'b', 'c'].map((id) => ledger.journal.readCall(id, id) !== undefined)).toEqual([
-      true,
-      false,
-      true,
-    ]);
     expect(commits()).toBe(2);
+    expect(
+      await Promise.all(['a', 'b', 'c'].map(async (id) => (await ledger.readCall(id, id)) !== undefined)),
+    ).toEqual([true, false, true]);
   });
 
   test('is written together again once the jobs that failed together are done', async () => {
-    const { ledger, fault, commits } = await openDisturbed();
+    const { append, fault, commits } = await openDisturbed();
     fault.before = failing(new Error('once'));
-    await Promise.all(['a', 'b', 'c'].map((id) => ledger.journal.append(whole(id))));
+    await Promise.all(['a', 'b', 'c'].map((id) => append(whole(id))));
     expect(commits()).toBe(3);
-    await Promise.all(['d', 'e', 'f'].map((id) => ledger.journal.append(whole(id))));
+    await Promise.all(['d', 'e', 'f'].map((id) => append(whole(id))));
     expect(commits()).toBe(4);
   });
 });
 
 describe('a commit', () => {
-  test('that failed only in its answer counts: every caller sees success, and nothing is written twice', async () => {
-    const { ledger, fault, commits } = await openDisturbed();
+  test('a commit that failed only in its answer counts: every caller sees success, and nothing is written twice', async () => {
+    const { ledger, append, fault, commits } = await openDisturbed();
     fault.after = failing(new Error('disk I/O error'));
-    const ends = await Promise.all(['a', 'b'].map((id) => ledger.journal.append(whole(id))));
+    const ends = await Promise.all(['a', 'b'].map((id) => append(whole(id))));
     expect(ends).toEqual([
       { status: 'appended', version: 1 },
       { status: 'appended', version: 1 },
     ]);
     expect(commits()).toBe(1);
-    expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
+    expect((await ledger.readEntries({ limit: 10 })).map(({ sessionId }) => sessionId)).toEqual(['a', 'b']);
     // Later entries are appended after it, not in its place.
-    expect(await ledger.journal.append(whole('c'))).toMatchObject({ status: 'appended' });
-    expect(ledger.entries.read({ limit: 10 }).map(({ sessionId }) => sessionId)).toEqual(['a', 'b', 'c']);
+    expect(await append(whole('c'))).toMatchObject({ status: 'appended' });
+    expect((await ledger.readEntries({ limit: 10 })).map(({ sessionId }) => sessionId)).toEqual([
+      'a',
+      'b',
+      'c',
+    ]);
   });
 
-  test('that failed leaves nothing behind, and the next one is written', async () => {
-    const { ledger, fault } = await openDisturbed();
+  test('a commit that failed leaves nothing behind, and the next one is written', async () => {
+    const { ledger, append, fault } = await openDisturbed();
     fault.before = failing(new Error('disk I/O error'));
-    await expect(ledger.journal.append(whole('a'))).rejects.toThrow('disk I/O error');
-    expect(ledger.journal.readCall('a', 'a')).toBeUndefined();
-    expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
-    expect(ledger.entries.read({ limit: 10 })).toHaveLength(1);
+    await expect(append(whole('a'))).rejects.toThrow('disk I/O error');
+    expect(await ledger.readCall('a', 'a')).toBeUndefined();
+    expect(await append(whole('a'))).toEqual({ status: 'appended', version: 1 });
+    expect(await ledger.readEntries({ limit: 10 })).toHaveLength(1);
   });
 
-  test('that the disk refused stays refused if the disk refuses the one that overwrites it as well', async () => {
-    const { ledger, fault, commits } = await openDisturbed();
-    const refuse = (code: string): Error => new BetterSqlite3.SqliteError('disk I/O error', code);
-    const first = refuse('SQLITE_IOERR_FSYNC');
-    fault.before = failing(first, refuse('SQLITE_IOERR_WRITE'));
-    await expect(ledger.journal.append(whole('a'))).rejects.toBe(first);
+  test('a commit that the disk refused stays refused if the disk refuses the one that overwrites it as well', async () => {
+    const { append, fault, commits } = await openDisturbed();
+    const refuse = (errcode: number): Error => Object.assign(new Error('disk I/O error'), { errcode });
+    const [writeFailed, flushFailed] = [778, 1_034];
+    const first = refuse(flushFailed);
+    fault.before = failing(first, refuse(writeFailed));
+    await expect(append(whole('a'))).rejects.toBe(first);
     expect(commits()).toBe(0);
-    expect(await ledger.journal.append(whole('a'))).toEqual({ status: 'appended', version: 1 });
+    expect(await append(whole('a'))).toEqual({ status: 'appended', version: 1 });
   });
-});
-
-test('a batch that failed while it wrote the index leaves no row of the index behind', async () => {
-  const { ledger } = await openDisturbed(failing(new Error('disk I/O error')));
-  const calls = ['a', 'b', 'c', 'd', 'e', 'f'].map((id) => new SampleCall(id, { sessionId: 's' }).whole());
-  const ends = await Promise.allSettled(calls.map((entry) => ledger.journal.append(entry)));
-  expect(ends.map(({ status }) => status)).toEqual(calls.map(() => 'fulfilled'));
-  expect(calls.map(({ callId }) => ledger.journal.readCall('s', callId ?? '')?.version)).toEqual(
-    calls.map(() => 1),
-  );
-  const findings: unknown[] = [];
-  for await (const finding of ledger.integrity.inspect(new AbortController().signal)) findings.push(finding);
-  expect(findings).toEqual([]);
 });
 
 test('a writer that finds the lock taken waits, however long its own process has lived', async () => {
   const aged = performance.now.bind(performance);
   const now = vi.spyOn(performance, 'now').mockImplementation(() => aged() + 3_600_000);
-  const { ledger, path } = await openDisturbed();
+  const { append, path } = await openDisturbed();
   const other = openDatabase(path, { mustExist: true });
   try {
     other.exec('BEGIN IMMEDIATE');
-    const appended = Promise.resolve(ledger.journal.append(whole('a')));
+    const appended = append(whole('a'));
     let ended = false;
     void appended.catch(() => undefined).finally(() => (ended = true));
     // Enough for several tries; the other writer releases the lock only afterwards.
@@ -181,67 +173,40 @@ test('a writer that finds the lock taken waits, however long its own process has
 });
 
 describe('a writer that finds commits of another connection', () => {
-  /** Writes ten batches after the given one, and counts the pauses between them. */
-  async function countPauses(
-    first: (writer: Writer, other: { isWanted: boolean }) => Promise<unknown>,
-  ): Promise<number> {
+  /** Writes ten batches after another process has written, or not, and counts the pauses between them. */
+  async function countPauses(metOthers: boolean): Promise<number> {
     const database = openDatabase(':memory:');
-    let isChanged = true;
-    const events = {
-      entering: () => undefined,
+    let isChanged = metOthers;
+    const nothing = (): undefined => undefined;
+    const writer = new Writer(database, {
+      entering: nothing,
       began: () => {
         const wasChanged = isChanged;
         isChanged = false;
         return wasChanged;
       },
-      ending: () => undefined,
-      committed: () => undefined,
-      rolledBack: () => undefined,
-    };
-    const perform = (): never => {
-      throw new Error('There are no orders here.');
-    };
-    const executor = { perform, flush: () => undefined, isKept: () => false };
-    const writer = new Writer(database, events, () => executor);
-    const thread = { isWanted: false };
-    writer.shareWith(toOther(thread));
+      ending: nothing,
+      committed: nothing,
+      rolledBack: nothing,
+      answered: nothing,
+    });
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     try {
-      await first(writer, thread);
       for (let batch = 0; batch < 10; batch++) await writer.run(() => batch);
       return timers.mock.calls.filter(([, delayMs]) => delayMs === 1).length;
     } finally {
       timers.mockRestore();
       now.mockRestore();
-      await writer.close();
       database.close();
     }
   }
 
-  /** Answers each job at once, as the thread does after its commit. */
-  const toOther = (thread: { readonly isWanted: boolean }): OtherWriter => ({
-    isWanted: () => thread.isWanted,
-    isBusy: false,
-    isAwaited: false,
-    send: (queue) => {
-      for (const job of queue) job.resolve();
-      return queue.length;
-    },
-    noteOwnBatch: () => undefined,
-    close: () => Promise.resolve(),
-  });
-
   test('pauses now and then, so that another process gets its turn', async () => {
-    expect(await countPauses((writer) => writer.run(() => 0))).toBeGreaterThan(0);
+    expect(await countPauses(true)).toBeGreaterThan(0);
   });
 
-  test('does not pause for the other thread of its own process', async () => {
-    const pauses = await countPauses(async (writer, thread) => {
-      thread.isWanted = true;
-      await writer.run(() => 0);
-      thread.isWanted = false;
-    });
-    expect(pauses).toBe(0);
+  test('does not pause while no other process writes', async () => {
+    expect(await countPauses(false)).toBe(0);
   });
 });

@@ -1,22 +1,22 @@
 /** Claims, counters and sealed inputs: they can refuse an append, and a refused append stores nothing. */
 import assert from 'node:assert/strict';
 import type { Entry } from '../../ledger/journal.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { readSealed, readClaim, readCounters } from '../../ledger/reads.ts';
 
 const claim = { key: 'tool/key', inputDigest: 'sha256:1' };
 
 /** Asserts that the entry left nothing behind. */
-async function assertNothingOf(ledger: Ledger, entry: Entry): Promise<void> {
+async function assertNothingOf(ledger: OpenLedger, entry: Entry): Promise<void> {
   const { sessionId, callId = '' } = entry;
-  assert.equal(await ledger.journal.readCall(sessionId, callId), undefined);
-  assert.deepEqual(await ledger.journal.readSession(sessionId), []);
-  assert.equal(await ledger.journal.readSealed(sessionId, callId), undefined);
+  assert.equal(await ledger.readCall(sessionId, callId), undefined);
+  assert.deepEqual(await ledger.readSession(sessionId), []);
+  assert.equal(await readSealed(ledger, sessionId, callId), undefined);
   const names = [...(entry.reserve ?? []), ...(entry.settle ?? [])].map(({ counter }) => counter);
-  if (entry.claim !== undefined)
-    assert.notEqual((await ledger.claims.readClaim(entry.claim.key))?.callId, callId);
-  for (const { used, reserved } of await ledger.claims.readCounters(names))
+  if (entry.claim !== undefined) assert.notEqual((await readClaim(ledger, entry.claim.key))?.callId, callId);
+  for (const { used, reserved } of await readCounters(ledger, names))
     assert.deepEqual([used, reserved], [0, 0]);
 }
 
@@ -25,47 +25,39 @@ export const claimChecks: readonly Check[] = [
     'the first claim on a key holds until it is released',
     async ({ ledger }) => {
       const [first, second] = [new SampleCall('first'), new SampleCall('second', { sessionId: 'other' })];
-      await ledger.journal.append(first.begin({ claim }));
+      await ledger.append(first.begin({ claim }));
       const holder = { sessionId: 'session', callId: 'first', inputDigest: 'sha256:1' };
-      assert.deepEqual(await ledger.claims.readClaim('tool/key'), holder);
-      assert.equal((await ledger.journal.readCall('session', 'first'))?.claimKey, 'tool/key');
-      assert.deepEqual(
-        await ledger.journal.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })),
-        {
-          status: 'claimed',
-          holder,
-        },
-      );
-      await ledger.journal.append(first.end('failure', { releaseClaim: 'tool/key' }));
-      assert.equal(await ledger.claims.readClaim('tool/key'), undefined);
+      assert.deepEqual(await readClaim(ledger, 'tool/key'), holder);
+      assert.equal((await ledger.readCall('session', 'first'))?.claimKey, 'tool/key');
+      assert.deepEqual(await ledger.append(second.begin({ claim: { ...claim, inputDigest: 'sha256:2' } })), {
+        status: 'claimed',
+        holder,
+      });
+      await ledger.append(first.end('failure', { releaseClaim: 'tool/key' }));
+      assert.equal(await readClaim(ledger, 'tool/key'), undefined);
       const third = new SampleCall('third');
-      assert.equal((await ledger.journal.append(third.begin({ claim }))).status, 'appended');
+      assert.equal((await ledger.append(third.begin({ claim }))).status, 'appended');
     },
   ],
   [
     'a claim moves only from the named call',
     async ({ ledger }) => {
-      await ledger.journal.append(new SampleCall('first').begin({ claim }));
+      await ledger.append(new SampleCall('first').begin({ claim }));
       const from = (sessionId: string, callId: string) => ({ ...claim, supersedes: { sessionId, callId } });
       for (const supersedes of [from('session', 'nobody'), from('elsewhere', 'first')]) {
         const call = new SampleCall('second');
-        assert.equal((await ledger.journal.append(call.begin({ claim: supersedes }))).status, 'claimed');
+        assert.equal((await ledger.append(call.begin({ claim: supersedes }))).status, 'claimed');
       }
       const call = new SampleCall('second');
-      assert.equal(
-        (await ledger.journal.append(call.begin({ claim: from('session', 'first') }))).status,
-        'appended',
-      );
-      assert.equal((await ledger.claims.readClaim('tool/key'))?.callId, 'second');
+      assert.equal((await ledger.append(call.begin({ claim: from('session', 'first') }))).status, 'appended');
+      assert.equal((await readClaim(ledger, 'tool/key'))?.callId, 'second');
     },
   ],
   [
     'of many concurrent claims on one key, one wins',
     async ({ ledger }) => {
       const calls = Array.from({ length: 40 }, (_, n) => new SampleCall(`c${n}`));
-      const results = await Promise.all(
-        calls.map(async (call) => ledger.journal.append(call.begin({ claim }))),
-      );
+      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ claim }))));
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'claimed').length, 39);
     },
@@ -76,21 +68,20 @@ export const claimChecks: readonly Check[] = [
       const reserve = [{ counter: 'n', amount: 3, limit: 7 }];
       const calls = Array.from({ length: 3 }, (_, n) => new SampleCall(`c${n}`));
       const results = [];
-      for (const call of calls) results.push(await ledger.journal.append(call.begin({ reserve })));
+      for (const call of calls) results.push(await ledger.append(call.begin({ reserve })));
       assert.deepEqual(results[2], { status: 'exhausted', counter: 'n', used: 6 });
-      assert.deepEqual(await ledger.claims.readCounters(['n', 'other']), [
+      assert.deepEqual(await readCounters(ledger, ['n', 'other']), [
         { used: 0, reserved: 6 },
         { used: 0, reserved: 0 },
       ]);
       const last = new SampleCall('last');
       assert.equal(
-        (await ledger.journal.append(last.begin({ reserve: [{ counter: 'n', amount: 1, limit: 7 }] })))
-          .status,
+        (await ledger.append(last.begin({ reserve: [{ counter: 'n', amount: 1, limit: 7 }] }))).status,
         'appended',
       );
       const settle = [{ counter: 'n', reserved: 3, used: 1 }];
-      await ledger.journal.append((calls[0] as SampleCall).end('result', { settle }));
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 1, reserved: 4 }]);
+      await ledger.append((calls[0] as SampleCall).end('result', { settle }));
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 1, reserved: 4 }]);
     },
   ],
   [
@@ -100,13 +91,13 @@ export const claimChecks: readonly Check[] = [
         { counter: 'n', amount: 2, limit: 10 },
         { counter: 'n', amount: 2, limit },
       ];
-      const refused = await ledger.journal.append(new SampleCall('a').begin({ reserve: twice(3) }));
+      const refused = await ledger.append(new SampleCall('a').begin({ reserve: twice(3) }));
       assert.deepEqual(refused, { status: 'exhausted', counter: 'n', used: 2 });
       assert.equal(
-        (await ledger.journal.append(new SampleCall('b').begin({ reserve: twice(4) }))).status,
+        (await ledger.append(new SampleCall('b').begin({ reserve: twice(4) }))).status,
         'appended',
       );
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 4 }]);
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 0, reserved: 4 }]);
     },
   ],
   [
@@ -117,17 +108,15 @@ export const claimChecks: readonly Check[] = [
         { length: 100 },
         (_, n) => new SampleCall(`c${n}`, { sessionId: `s${n % 7}` }),
       );
-      const results = await Promise.all(
-        calls.map(async (call) => ledger.journal.append(call.begin({ reserve }))),
-      );
+      const results = await Promise.all(calls.map(async (call) => ledger.append(call.begin({ reserve }))));
       assert.equal(results.filter(({ status }) => status === 'appended').length, 10);
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 10 }]);
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 0, reserved: 10 }]);
     },
   ],
   [
     'an append is atomic: a refused one stores nothing, whatever the reason',
     async ({ ledger }) => {
-      await ledger.journal.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
+      await ledger.append(new SampleCall('holder', { sessionId: 'else' }).begin({ claim }));
       const everything = {
         reserve: [{ counter: 'fresh', amount: 1, limit: 5 }],
         settle: [{ counter: 'fresh2', used: 1, reserved: 0 }],
@@ -145,21 +134,21 @@ export const claimChecks: readonly Check[] = [
         [new SampleCall('a').begin({ ...everything, claim: free, reserve: spent }), 'exhausted'],
       ];
       for (const [entry, status] of refused) {
-        assert.equal((await ledger.journal.append(entry)).status, status);
+        assert.equal((await ledger.append(entry)).status, status);
         await assertNothingOf(ledger, entry);
       }
-      assert.equal((await ledger.entries.read({ limit: 10 })).length, 1);
+      assert.equal((await ledger.readEntries({ limit: 10 })).length, 1);
     },
   ],
   [
     'a sealed input is stored until it is dropped',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.journal.append(call.begin({ sealed: 'v1.abc' }));
-      assert.equal(await ledger.journal.readSealed('session', 'c'), 'v1.abc');
-      assert.equal(await ledger.journal.readSealed('other', 'c'), undefined);
-      await ledger.journal.append(call.end('result', { dropSealed: true }));
-      assert.equal(await ledger.journal.readSealed('session', 'c'), undefined);
+      await ledger.append(call.begin({ sealed: 'v1.abc' }));
+      assert.equal(await readSealed(ledger, 'session', 'c'), 'v1.abc');
+      assert.equal(await readSealed(ledger, 'other', 'c'), undefined);
+      await ledger.append(call.end('result', { dropSealed: true }));
+      assert.equal(await readSealed(ledger, 'session', 'c'), undefined);
     },
   ],
 ];

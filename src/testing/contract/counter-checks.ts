@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { readCounters, findUnsettledEffects, findCalls } from '../../ledger/reads.ts';
 
 const inputDigest = `sha256:${'0'.repeat(64)}`;
 
@@ -12,12 +13,10 @@ export const counterChecks: readonly Check[] = [
     async ({ ledger }) => {
       const reserve = [{ counter: 'n', amount: 2, limit: 9 }];
       const used = { counter: 'n', reserved: 0, used: 3 };
-      await ledger.journal.append(new SampleCall('a').begin({ reserve, settle: [used] }));
-      await ledger.journal.append(
-        new SampleCall('b').begin({ settle: [used, { ...used, used: 1, reset: true }] }),
-      );
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 1, reserved: 2 }]);
-      const entries = await ledger.entries.read({ limit: 10 });
+      await ledger.append(new SampleCall('a').begin({ reserve, settle: [used] }));
+      await ledger.append(new SampleCall('b').begin({ settle: [used, { ...used, used: 1, reset: true }] }));
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 1, reserved: 2 }]);
+      const entries = await ledger.readEntries({ limit: 10 });
       assert.deepEqual(readEntry(entries.at(-1) as (typeof entries)[number]).totals, [
         { counter: 'n', used: 1, reserved: 2 },
       ]);
@@ -28,10 +27,10 @@ export const counterChecks: readonly Check[] = [
     async ({ ledger }) => {
       const call = new SampleCall('c');
       const count = { counter: 'n', amount: 2, limit: 9 };
-      await ledger.journal.append(new SampleCall('other').begin({ reserve: [count] }));
-      await ledger.journal.append(call.begin({ reserve: [count, { ...count, counter: 'm' }] }));
-      await ledger.journal.append(call.end('result', { settle: [{ counter: 'n', reserved: 2, used: 1 }] }));
-      const entries = await ledger.entries.read({ limit: 10 });
+      await ledger.append(new SampleCall('other').begin({ reserve: [count] }));
+      await ledger.append(call.begin({ reserve: [count, { ...count, counter: 'm' }] }));
+      await ledger.append(call.end('result', { settle: [{ counter: 'n', reserved: 2, used: 1 }] }));
+      const entries = await ledger.readEntries({ limit: 10 });
       assert.deepEqual(
         entries.map((entry) => readEntry(entry).totals),
         [
@@ -51,19 +50,16 @@ export const counterChecks: readonly Check[] = [
       const ends = ['timeout', 'failure', 'result'] as const;
       for (const end of ends) {
         const call = new SampleCall(end);
-        await ledger.journal.append(call.begin());
-        assert.deepEqual(
-          await ledger.claims.findUnsettledEffects('session', 'send_mail', 'sha256:other'),
-          [],
-        );
-        await ledger.journal.append(call.end(end));
+        await ledger.append(call.begin());
+        assert.deepEqual(await findUnsettledEffects(ledger, 'session', 'send_mail', 'sha256:other'), []);
+        await ledger.append(call.end(end));
       }
-      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest), [
+      assert.deepEqual(await findUnsettledEffects(ledger, 'session', 'send_mail', inputDigest), [
         'timeout',
         'failure',
       ]);
-      assert.deepEqual(await ledger.claims.findUnsettledEffects('other', 'send_mail', inputDigest), []);
-      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'other', inputDigest), []);
+      assert.deepEqual(await findUnsettledEffects(ledger, 'other', 'send_mail', inputDigest), []);
+      assert.deepEqual(await findUnsettledEffects(ledger, 'session', 'other', inputDigest), []);
     },
   ],
   [
@@ -71,22 +67,20 @@ export const counterChecks: readonly Check[] = [
     async ({ ledger }) => {
       for (const resolution of ['safe_to_retry', 'failed', 'succeeded'] as const) {
         const call = new SampleCall(resolution);
-        await ledger.journal.append(call.begin());
-        await ledger.journal.append(call.end('timeout'));
-        assert.equal((await ledger.queries.findCalls({ unresolved: true })).rows[0]?.callId, resolution);
+        await ledger.append(call.begin());
+        await ledger.append(call.end('timeout'));
+        assert.equal((await findCalls(ledger, { unresolved: true })).rows[0]?.callId, resolution);
         assert.equal(
-          (await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest)).includes(
-            resolution,
-          ),
+          (await findUnsettledEffects(ledger, 'session', 'send_mail', inputDigest)).includes(resolution),
           true,
         );
-        assert.deepEqual(await ledger.journal.append(call.resolve(resolution)), {
+        assert.deepEqual(await ledger.append(call.resolve(resolution)), {
           status: 'appended',
           version: 3,
         });
-        assert.deepEqual((await ledger.queries.findCalls({ unresolved: true })).rows, []);
+        assert.deepEqual((await findCalls(ledger, { unresolved: true })).rows, []);
       }
-      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', inputDigest), [
+      assert.deepEqual(await findUnsettledEffects(ledger, 'session', 'send_mail', inputDigest), [
         'succeeded',
       ]);
     },

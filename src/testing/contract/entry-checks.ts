@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { chainHash, genesisHash } from '../../ledger/chain.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { Entry } from '../../ledger/journal.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { findCalls, readHeads, whenAppended, whenCallChanged, lastPosition } from '../../ledger/reads.ts';
 
 /** Every chain from its start, each entry after its predecessor. */
 export function assertChained(entries: readonly StoredEntry[]): void {
@@ -22,10 +23,10 @@ export function assertChained(entries: readonly StoredEntry[]): void {
   }
 }
 
-async function tail(ledger: Ledger, limit: number): Promise<StoredEntry[]> {
+async function tail(ledger: OpenLedger, limit: number): Promise<StoredEntry[]> {
   const entries: StoredEntry[] = [];
   for (;;) {
-    const more = await ledger.entries.read({ after: entries.at(-1)?.position ?? 0, limit });
+    const more = await ledger.readEntries({ after: entries.at(-1)?.position ?? 0, limit });
     if (more.length === 0) return entries;
     entries.push(...more);
   }
@@ -72,21 +73,21 @@ export const entryChecks: readonly Check[] = [
       const refusal = refusalOf('a', 'session');
       const other = new SampleCall('b');
       for (const entry of [refusal, other.begin(), refusalOf('c', 'elsewhere'), other.end()])
-        assert.equal((await ledger.journal.append(entry)).status, 'appended');
-      assert.equal(await ledger.journal.readCall('session', 'a'), undefined);
-      const found = await ledger.journal.readSession('session', 'without_call');
+        assert.equal((await ledger.append(entry)).status, 'appended');
+      assert.equal(await ledger.readCall('session', 'a'), undefined);
+      const found = await ledger.readSession('session', 'without_call');
       assert.deepEqual(
         found.filter(({ type }) => type === 'call.not_accepted'),
         refusal.events,
       );
       assert.deepEqual(
-        (await ledger.queries.findCalls({})).rows.map(({ callId }) => callId),
+        (await findCalls(ledger, {})).rows.map(({ callId }) => callId),
         ['b'],
       );
       // The id is still free.
-      assert.equal((await ledger.journal.append(new SampleCall('a').begin())).status, 'appended');
-      assert.deepEqual(await ledger.integrity.rebuild(), []);
-      assertChained(await ledger.entries.read({ limit: 100 }));
+      assert.equal((await ledger.append(new SampleCall('a').begin())).status, 'appended');
+      assert.deepEqual(await ledger.rebuild(), []);
+      assertChained(await ledger.readEntries({ limit: 100 }));
     },
   ],
   [
@@ -94,8 +95,8 @@ export const entryChecks: readonly Check[] = [
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c', 'd'].map((id, n) => new SampleCall(id, { sessionId: `s${n % 2}` }));
       const written = [...calls.map((call) => call.begin()), ...calls.map((call) => call.end())];
-      for (const entry of written) await ledger.journal.append(entry);
-      const entries = await ledger.entries.read({ limit: 100 });
+      for (const entry of written) await ledger.append(entry);
+      const entries = await ledger.readEntries({ limit: 100 });
       assertChained(entries);
       assert.deepEqual(
         entries.map((entry) => readEntry(entry).events),
@@ -103,10 +104,7 @@ export const entryChecks: readonly Check[] = [
       );
       const [first] = entries;
       const read = readEntry(first as StoredEntry);
-      assert.deepEqual(
-        [read.entryId, read.ownerId, read.callId],
-        [written[0]?.entryId, ledger.owners.ownerId, 'a'],
-      );
+      assert.deepEqual([read.entryId, read.ownerId, read.callId], [written[0]?.entryId, ledger.ownerId, 'a']);
       assert.equal(read.erased, false);
     },
   ],
@@ -114,12 +112,12 @@ export const entryChecks: readonly Check[] = [
     'a query for entries about a subject returns all of them, as written',
     async ({ ledger }) => {
       const calls = ['a', 'b', 'c'].map((id) => new SampleCall(id));
-      for (const call of calls) await ledger.journal.append(call.begin());
-      for (const call of calls) await ledger.journal.append(call.end());
-      const all = await ledger.entries.read({ limit: 100 });
+      for (const call of calls) await ledger.append(call.begin());
+      for (const call of calls) await ledger.append(call.end());
+      const all = await ledger.readEntries({ limit: 100 });
       const texts = ['"call":"b"', '"call":"c"'] as const;
       const until = all.at(-2)?.position ?? 0;
-      const found = await ledger.entries.read({ limit: 100, about: { until, texts } });
+      const found = await ledger.readEntries({ limit: 100, about: { until, texts } });
       const wanted = all.filter(
         ({ position, text }) => position <= until && texts.some((each) => text.includes(each)),
       );
@@ -129,7 +127,7 @@ export const entryChecks: readonly Check[] = [
           found.find(({ position }) => position === entry.position),
           entry,
         );
-      const later = await ledger.entries.read({
+      const later = await ledger.readEntries({
         after: wanted[0]?.position ?? 0,
         limit: 100,
         about: { until, texts },
@@ -146,14 +144,12 @@ export const entryChecks: readonly Check[] = [
         ['t', 'b'],
         ['s', 'c'],
       ] as const)
-        await ledger.journal.append(new SampleCall(id, { sessionId }).begin());
-      const entries = await ledger.entries.read({ limit: 100 });
+        await ledger.append(new SampleCall(id, { sessionId }).begin());
+      const entries = await ledger.readEntries({ limit: 100 });
       const last = new Map(
         entries.map(({ sessionId, sequence, hash }) => [sessionId, { sessionId, sequence, hash }]),
       );
-      const heads = [...(await ledger.integrity.readHeads())].sort((a, b) =>
-        a.sessionId < b.sessionId ? -1 : 1,
-      );
+      const heads = [...(await readHeads(ledger))].sort((a, b) => (a.sessionId < b.sessionId ? -1 : 1));
       assert.deepEqual(heads, [last.get('s'), last.get('t')]);
     },
   ],
@@ -161,32 +157,33 @@ export const entryChecks: readonly Check[] = [
     'reading on from a position returns every entry once, for any page size',
     async ({ ledger }) => {
       for (let n = 0; n < 25; n++)
-        await ledger.journal.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
-      const all = await ledger.entries.read({ limit: 100 });
+        await ledger.append(new SampleCall(`c${n}`, { sessionId: `s${n % 3}` }).begin());
+      const all = await ledger.readEntries({ limit: 100 });
       assert.equal(all.length, 25);
       for (const limit of [1, 4, 25, 26]) assert.deepEqual(await tail(ledger, limit), all);
       const ofOne = all.filter(({ sessionId }) => sessionId === 's1');
-      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', limit: 100 }), ofOne);
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', limit: 100 }), ofOne);
       const after = ofOne[2]?.position as number;
-      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', after, limit: 3 }), ofOne.slice(3, 6));
-      assert.deepEqual(await ledger.entries.read({ sessionId: 's1', after: after + 1, limit: 1 }), [
-        ofOne[3],
-      ]);
-      assert.deepEqual(await ledger.entries.read({ sessionId: 'nowhere', limit: 3 }), []);
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after, limit: 3 }), ofOne.slice(3, 6));
+      assert.deepEqual(await ledger.readEntries({ sessionId: 's1', after: after + 1, limit: 1 }), [ofOne[3]]);
+      assert.deepEqual(await ledger.readEntries({ sessionId: 'nowhere', limit: 3 }), []);
     },
   ],
+];
+
+export const waiterChecks: readonly Check[] = [
   [
     'a waiter wakes when there is a new entry, and not before',
     async ({ ledger }) => {
-      const first = ledger.entries.whenAppended(0);
+      const first = whenAppended(ledger, 0);
       assert.equal(await isPending(first), true);
-      await ledger.journal.append(new SampleCall('a').begin());
+      await ledger.append(new SampleCall('a').begin());
       await first;
-      await ledger.entries.whenAppended(0);
-      const [entry] = await ledger.entries.read({ limit: 1 });
-      const next = ledger.entries.whenAppended(entry?.position as number);
+      await whenAppended(ledger, 0);
+      const [entry] = await ledger.readEntries({ limit: 1 });
+      const next = whenAppended(ledger, entry?.position as number);
       assert.equal(await isPending(next), true);
-      await ledger.journal.append(new SampleCall('b').begin());
+      await ledger.append(new SampleCall('b').begin());
       await next;
     },
   ],
@@ -194,21 +191,21 @@ export const entryChecks: readonly Check[] = [
     'a waiter for a call wakes at its next version, and at nothing else',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.journal.append(call.begin());
-      await ledger.journal.whenChanged('session', 'c', 0);
-      await ledger.journal.whenChanged('session', 'nobody', 0);
-      await ledger.journal.whenChanged('nowhere', 'c', 3);
+      await ledger.append(call.begin());
+      await whenCallChanged(ledger, 'session', 'c', 0);
+      await whenCallChanged(ledger, 'session', 'nobody', 0);
+      await whenCallChanged(ledger, 'nowhere', 'c', 3);
       const waiting = [
-        ledger.journal.whenChanged('session', 'c', 1),
-        ledger.journal.whenChanged('session', 'c', 1),
+        whenCallChanged(ledger, 'session', 'c', 1),
+        whenCallChanged(ledger, 'session', 'c', 1),
       ];
-      await ledger.journal.append(new SampleCall('other').begin());
-      await ledger.journal.append({ ...new SampleCall('c').begin(), entryId: 'refused' });
+      await ledger.append(new SampleCall('other').begin());
+      await ledger.append({ ...new SampleCall('c').begin(), entryId: 'refused' });
       for (const one of waiting) assert.equal(await isPending(one), true);
-      await ledger.journal.append(call.end());
+      await ledger.append(call.end());
       await Promise.all(waiting);
-      const settled = ledger.journal.whenChanged('session', 'c', 2);
-      await ledger.journal.append(call.recall());
+      const settled = whenCallChanged(ledger, 'session', 'c', 2);
+      await ledger.append(call.recall());
       assert.equal(await isPending(settled), true);
     },
   ],
@@ -216,22 +213,22 @@ export const entryChecks: readonly Check[] = [
     'an aborted waiter ends, and no other does',
     async ({ ledger }) => {
       const call = new SampleCall('d');
-      await ledger.journal.append(call.begin());
-      const position = await ledger.entries.lastPosition();
+      await ledger.append(call.begin());
+      const position = await lastPosition(ledger);
       const stop = new AbortController();
       const { signal } = stop;
       const leaving = [
-        ledger.journal.whenChanged('session', 'd', 1, signal),
-        ledger.entries.whenAppended(position, signal),
+        whenCallChanged(ledger, 'session', 'd', 1, signal),
+        whenAppended(ledger, position, signal),
       ];
-      const staying = [ledger.journal.whenChanged('session', 'd', 1), ledger.entries.whenAppended(position)];
+      const staying = [whenCallChanged(ledger, 'session', 'd', 1), whenAppended(ledger, position)];
       for (const one of leaving) assert.equal(await isPending(one), true);
       stop.abort();
       await Promise.all(leaving);
-      await ledger.journal.whenChanged('session', 'd', 1, signal);
-      await ledger.entries.whenAppended(position, signal);
+      await whenCallChanged(ledger, 'session', 'd', 1, signal);
+      await whenAppended(ledger, position, signal);
       for (const one of staying) assert.equal(await isPending(one), true);
-      await ledger.journal.append(call.end());
+      await ledger.append(call.end());
       await Promise.all(staying);
     },
   ],

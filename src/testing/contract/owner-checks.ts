@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 import { oddNames } from './name-checks.ts';
+import { statusOfOwner } from '../../ledger/reads.ts';
 
 export const ownerChecks: readonly Check[] = [
   [
     'an owner lives as long as its handle, and an unknown owner does not live',
     async ({ ledger }) => {
-      assert.equal(await ledger.owners.statusOf(ledger.owners.ownerId), 'alive');
+      assert.equal(await statusOfOwner(ledger, ledger.ownerId), 'alive');
       for (const ownerId of ['', 'own_000000000000000000000000', ...oddNames])
-        assert.equal(await ledger.owners.statusOf(ownerId), 'gone');
+        assert.equal(await statusOfOwner(ledger, ownerId), 'gone');
     },
   ],
   [
@@ -20,7 +21,7 @@ export const ownerChecks: readonly Check[] = [
       clock.advance(86_400_000);
       assert.equal(ledger.now(), clock.now());
       assert.equal(ledger.sealKey.length, 32);
-      await ledger.journal.append(new SampleCall('c').begin());
+      await ledger.append(new SampleCall('c').begin());
     },
   ],
 ];

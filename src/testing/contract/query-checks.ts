@@ -1,18 +1,19 @@
 /** Lists of calls and sessions, and open calls. */
 import assert from 'node:assert/strict';
 import type { CallQuery } from '../../ledger/call-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { findCalls, findOpenCalls, findSessions, readHeads } from '../../ledger/reads.ts';
 
 const start = 1_700_000_000_000;
 
-async function idsOf(ledger: Ledger, query: CallQuery): Promise<string[]> {
-  return (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
+async function idsOf(ledger: OpenLedger, query: CallQuery): Promise<string[]> {
+  return (await findCalls(ledger, query)).rows.map(({ callId }) => callId);
 }
 
 /** Five calls of different kinds, a second apart. */
-async function appendMix(ledger: Ledger): Promise<void> {
+async function appendMix(ledger: OpenLedger): Promise<void> {
   const read = new SampleCall('read', {
     sessionId: 'one',
     toolName: 'look',
@@ -32,7 +33,7 @@ async function appendMix(ledger: Ledger): Promise<void> {
     open.begin(),
     held.hold(),
   ])
-    await ledger.journal.append(entry);
+    await ledger.append(entry);
 }
 
 async function readAll<Row>(
@@ -50,14 +51,14 @@ async function readAll<Row>(
 
 export const queryChecks: readonly Check[] = [
   [
-    'read-your-writes: a settled call is in the list of calls',
+    'a settled call is in the list of calls when its caller gets the outcome',
     async ({ ledger }) => {
       for (let n = 0; n < 20; n++) {
         const call = new SampleCall(`c${n}`);
-        await ledger.journal.append(call.begin());
-        assert.equal((await ledger.queries.findCalls({ limit: 1 })).rows[0]?.status, 'running');
-        await ledger.journal.append(call.end());
-        const [row] = (await ledger.queries.findCalls({ limit: 1 })).rows;
+        await ledger.append(call.begin());
+        assert.equal((await findCalls(ledger, { limit: 1 })).rows[0]?.status, 'running');
+        await ledger.append(call.end());
+        const [row] = (await findCalls(ledger, { limit: 1 })).rows;
         assert.deepEqual(
           [row?.callId, row?.status, row?.outcome],
           [`c${n}`, 'settled', 'ToolExecutionResult'],
@@ -69,7 +70,7 @@ export const queryChecks: readonly Check[] = [
     'the summary of a call matches its events',
     async ({ ledger }) => {
       await appendMix(ledger);
-      const [failed] = (await ledger.queries.findCalls({ code: 'tool.network_error' })).rows;
+      const [failed] = (await findCalls(ledger, { code: 'tool.network_error' })).rows;
       assert.deepEqual(failed, {
         sessionId: 'one',
         callId: 'failed',
@@ -135,13 +136,13 @@ export const queryChecks: readonly Check[] = [
         { length: 57 },
         (_, n) => new SampleCall(`c${n}`, { at: start + Math.floor(n / 20) }),
       );
-      for (const call of calls) await ledger.journal.append(call.begin());
+      for (const call of calls) await ledger.append(call.begin());
       let extra = 0;
       const rows = await readAll(async (cursor) => {
         const later = new SampleCall(`later${extra++}`, { at: start + 1_000 });
-        await ledger.journal.append(later.begin());
-        await ledger.journal.append((calls[extra] as SampleCall).end());
-        return ledger.queries.findCalls({ limit: 10, cursor, until: start + 1_000 });
+        await ledger.append(later.begin());
+        await ledger.append((calls[extra] as SampleCall).end());
+        return findCalls(ledger, { limit: 10, cursor, until: start + 1_000 });
       });
       assert.deepEqual(
         rows.map(({ callId }) => callId),
@@ -152,24 +153,24 @@ export const queryChecks: readonly Check[] = [
   [
     'the last page is marked as the last',
     async ({ ledger }) => {
-      for (let n = 0; n < 4; n++) await ledger.journal.append(new SampleCall(`c${n}`).begin());
-      assert.equal((await ledger.queries.findCalls({ limit: 4 })).next, undefined);
-      assert.notEqual((await ledger.queries.findCalls({ limit: 3 })).next, undefined);
+      for (let n = 0; n < 4; n++) await ledger.append(new SampleCall(`c${n}`).begin());
+      assert.equal((await findCalls(ledger, { limit: 4 })).next, undefined);
+      assert.notEqual((await findCalls(ledger, { limit: 3 })).next, undefined);
     },
   ],
   [
     'an invalid cursor is refused',
     async ({ ledger }) => {
       for (const cursor of ['', 'x', '1.2.3', "1.2' OR 1", '-'])
-        await assert.rejects(async () => ledger.queries.findCalls({ cursor }), { code: 'config.invalid' });
+        await assert.rejects(async () => findCalls(ledger, { cursor }), { code: 'config.invalid' });
     },
   ],
   [
     'open calls are listed oldest first with their owner, until they have an outcome',
     async ({ ledger }) => {
       await appendMix(ledger);
-      const { ownerId } = ledger.owners;
-      const found = await ledger.queries.findOpenCalls();
+      const { ownerId } = ledger;
+      const found = await findOpenCalls(ledger);
       assert.deepEqual(
         found.map(({ sessionId, callId, ownerId: id }) => ({ sessionId, callId, ownerId: id })),
         [
@@ -190,15 +191,15 @@ export const queryChecks: readonly Check[] = [
     'open calls are read page by page, once each, also while earlier ones end',
     async ({ ledger }) => {
       const calls = Array.from({ length: 7 }, (_, index) => new SampleCall(`c${index}`));
-      for (const call of calls) await ledger.journal.append(call.begin());
+      for (const call of calls) await ledger.append(call.begin());
       const found: string[] = [];
       for (let after: string | undefined; ;) {
-        const page = await ledger.queries.findOpenCalls({ limit: 3, ...(after !== undefined && { after }) });
+        const page = await findOpenCalls(ledger, { limit: 3, ...(after !== undefined && { after }) });
         found.push(...page.map(({ callId }) => callId));
         if (page.length < 3) break;
         after = page.at(-1)?.cursor;
         for (const call of calls)
-          if (page.some(({ callId }) => callId === call.callId)) await ledger.journal.append(call.end());
+          if (page.some(({ callId }) => callId === call.callId)) await ledger.append(call.end());
       }
       assert.deepEqual(
         found,
@@ -230,31 +231,31 @@ export const queryChecks: readonly Check[] = [
         firstAt: start,
         lastAt: start + 1_000,
       };
-      assert.deepEqual((await ledger.queries.findSessions({})).rows, [two, one]);
-      assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_000 })).rows, [two, one]);
-      assert.deepEqual((await ledger.queries.findSessions({ since: start + 1_001 })).rows, [two]);
-      assert.deepEqual((await ledger.queries.findSessions({ sessionId: one.sessionId })).rows, [one]);
-      assert.deepEqual((await ledger.queries.findSessions({ sessionId: 'no filter matches' })).rows, []);
-      for (const head of await ledger.integrity.readHeads())
-        assert.deepEqual(await ledger.integrity.readHeads(head.sessionId), [head]);
-      assert.deepEqual(await ledger.integrity.readHeads('no id matches'), []);
-      assert.deepEqual((await ledger.queries.findSessions({ until: start + 2_000 })).rows, [one]);
-      assert.deepEqual((await ledger.queries.findSessions({ text: 'TW' })).rows, [two]);
-      const paged = await readAll(async (cursor) => ledger.queries.findSessions({ limit: 1, cursor }));
+      assert.deepEqual((await findSessions(ledger, {})).rows, [two, one]);
+      assert.deepEqual((await findSessions(ledger, { since: start + 1_000 })).rows, [two, one]);
+      assert.deepEqual((await findSessions(ledger, { since: start + 1_001 })).rows, [two]);
+      assert.deepEqual((await findSessions(ledger, { sessionId: one.sessionId })).rows, [one]);
+      assert.deepEqual((await findSessions(ledger, { sessionId: 'no filter matches' })).rows, []);
+      for (const head of await readHeads(ledger))
+        assert.deepEqual(await readHeads(ledger, head.sessionId), [head]);
+      assert.deepEqual(await readHeads(ledger, 'no id matches'), []);
+      assert.deepEqual((await findSessions(ledger, { until: start + 2_000 })).rows, [one]);
+      assert.deepEqual((await findSessions(ledger, { text: 'TW' })).rows, [two]);
+      const paged = await readAll(async (cursor) => findSessions(ledger, { limit: 1, cursor }));
       assert.deepEqual(paged, [two, one]);
     },
   ],
   [
-    'queries give the same results after the tables are rebuilt',
+    'lists and counts are the same after a rebuild',
     async ({ ledger }) => {
       await appendMix(ledger);
       const read = async (): Promise<unknown> => [
-        await ledger.queries.findCalls({}),
-        await ledger.queries.findSessions({}),
-        await ledger.queries.findOpenCalls(),
+        await findCalls(ledger, {}),
+        await findSessions(ledger, {}),
+        await findOpenCalls(ledger),
       ];
       const before = await read();
-      await ledger.integrity.rebuild();
+      await ledger.rebuild();
       assert.deepEqual(await read(), before);
     },
   ],

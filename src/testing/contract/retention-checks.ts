@@ -1,23 +1,33 @@
 /** Erasing bodies and removing sessions while the chains still verify. */
 import assert from 'node:assert/strict';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 import { assertChained } from './entry-checks.ts';
+import {
+  findSessions,
+  findCalls,
+  readSealed,
+  readWholeArtifact,
+  readHeads,
+  readClaim,
+  findUnsettledEffects,
+  readCounters,
+} from '../../ledger/reads.ts';
 
 const by = 'ada';
 const reason = 'asked to';
 
 /** Everything a reader can get, as one text. */
-async function everything(ledger: Ledger): Promise<string> {
-  const sessions = (await ledger.queries.findSessions({})).rows;
+async function everything(ledger: OpenLedger): Promise<string> {
+  const sessions = (await findSessions(ledger, {})).rows;
   return JSON.stringify([
-    await ledger.entries.read({ limit: 1_000 }),
-    await ledger.queries.findCalls({}),
+    await ledger.readEntries({ limit: 1_000 }),
+    await findCalls(ledger, {}),
     sessions,
-    await Promise.all(sessions.map(async ({ sessionId }) => ledger.journal.readSession(sessionId))),
+    await Promise.all(sessions.map(async ({ sessionId }) => ledger.readSession(sessionId))),
   ]);
 }
 
@@ -27,8 +37,7 @@ export const retentionChecks: readonly Check[] = [
     async ({ ledger }) => {
       const [call, other] = [new SampleCall('c'), new SampleCall('o')];
       const [begin, end] = [call.begin({ sealed: 'sealed' }), call.end('failure')];
-      for (const entry of [begin, other.begin(), end, other.end('failure')])
-        await ledger.journal.append(entry);
+      for (const entry of [begin, other.begin(), end, other.end('failure')]) await ledger.append(entry);
       const artifact = {
         sessionId: 'session',
         artifactId: 'a',
@@ -36,15 +45,15 @@ export const retentionChecks: readonly Check[] = [
         mimeType: 'text/plain',
         content: 'x',
       };
-      await ledger.artifacts.put(artifact);
-      await ledger.artifacts.put({ ...artifact, artifactId: 'b', callId: 'o' });
-      await ledger.queries.findCalls({});
+      await ledger.putArtifact(artifact);
+      await ledger.putArtifact({ ...artifact, artifactId: 'b', callId: 'o' });
+      await findCalls(ledger, {});
       const entryIds = [begin.entryId, end.entryId];
-      assert.equal(await ledger.retention.erase({ sessionId: 'session', entryIds, by, reason }), 2);
+      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 2);
       const left = await everything(ledger);
       assert.equal(left.includes('person about c'), false);
       assert.equal(left.includes('person about o'), true);
-      const entries = await ledger.entries.read({ limit: 10 });
+      const entries = await ledger.readEntries({ limit: 10 });
       assertChained(entries);
       assert.deepEqual(
         entries.map(({ bodies, salt }) => [bodies === undefined, salt === undefined]),
@@ -55,10 +64,10 @@ export const retentionChecks: readonly Check[] = [
       const tombstone = readEntry(entries[4] as (typeof entries)[0]).events[0];
       assert.equal(tombstone?.type, 'body.erased');
       assert.deepEqual((tombstone as { entryIds?: unknown }).entryIds, entryIds);
-      assert.equal(await ledger.journal.readSealed('session', 'c'), undefined);
-      assert.equal(await ledger.artifacts.read('session', 'a'), undefined);
-      assert.equal((await ledger.artifacts.read('session', 'b'))?.content, 'x');
-      const rows = (await ledger.queries.findCalls({ outcome: 'ToolFailure' })).rows;
+      assert.equal(await readSealed(ledger, 'session', 'c'), undefined);
+      assert.equal(await readWholeArtifact(ledger, 'session', 'a'), undefined);
+      assert.equal((await readWholeArtifact(ledger, 'session', 'b'))?.content, 'x');
+      const rows = (await findCalls(ledger, { outcome: 'ToolFailure' })).rows;
       assert.deepEqual(
         rows.map(({ callId, message }) => [callId, message]),
         [
@@ -66,43 +75,37 @@ export const retentionChecks: readonly Check[] = [
           ['c', '[ERASED]'],
         ],
       );
-      await ledger.integrity.rebuild();
+      await ledger.rebuild();
       assert.equal(await everything(ledger), left);
-      assert.equal(await ledger.retention.erase({ sessionId: 'session', entryIds, by, reason }), 0);
+      assert.equal(await ledger.erase({ sessionId: 'session', entryIds, by, reason }), 0);
     },
   ],
   [
     'a whole session is erased at once, and stays a session',
     async ({ ledger }) => {
-      for (const id of ['a', 'b']) await ledger.journal.append(new SampleCall(id).whole());
-      await ledger.journal.append(new SampleCall('a', { sessionId: 'other' }).whole());
-      assert.equal(await ledger.retention.erase({ sessionId: 'session', by, reason }), 2);
-      assert.equal(await ledger.retention.erase({ sessionId: 'nowhere', by, reason }), 0);
-      await ledger.journal.append(new SampleCall('c').whole());
-      assertChained(await ledger.entries.read({ limit: 10 }));
+      for (const id of ['a', 'b']) await ledger.append(new SampleCall(id).whole());
+      await ledger.append(new SampleCall('a', { sessionId: 'other' }).whole());
+      assert.equal(await ledger.erase({ sessionId: 'session', by, reason }), 2);
+      assert.equal(await ledger.erase({ sessionId: 'nowhere', by, reason }), 0);
+      await ledger.append(new SampleCall('c').whole());
+      assertChained(await ledger.readEntries({ limit: 10 }));
       const text = await everything(ledger);
       assert.equal(text.split('person about ').length > 1, true);
-      assert.equal(
-        JSON.stringify(await ledger.journal.readCall('session', 'a')).includes('person about'),
-        false,
-      );
-      assert.equal(
-        JSON.stringify(await ledger.journal.readCall('other', 'a')).includes('person about'),
-        true,
-      );
-      assert.equal((await ledger.journal.readCall('session', 'a'))?.version, 1);
+      assert.equal(JSON.stringify(await ledger.readCall('session', 'a')).includes('person about'), false);
+      assert.equal(JSON.stringify(await ledger.readCall('other', 'a')).includes('person about'), true);
+      assert.equal((await ledger.readCall('session', 'a'))?.version, 1);
     },
   ],
   [
     'an erasure or removal needs the name of a person',
     async ({ ledger }) => {
-      await ledger.journal.append(new SampleCall('c').whole());
+      await ledger.append(new SampleCall('c').whole());
       const before = await everything(ledger);
       // Plain JavaScript can pass anything.
       for (const wrong of [{ by: ' ' }, { by: 5 }, { reason: null }, { sessionId: 5 }] as object[]) {
         const asked = { sessionId: 'session', by, reason, ...wrong };
-        await assert.rejects(async () => ledger.retention.erase(asked), { code: 'config.invalid' });
-        await assert.rejects(async () => ledger.retention.dropSession(asked), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.erase(asked), { code: 'config.invalid' });
+        await assert.rejects(async () => ledger.dropSession(asked), { code: 'config.invalid' });
       }
       assert.equal(await everything(ledger), before);
     },
@@ -111,18 +114,18 @@ export const retentionChecks: readonly Check[] = [
     'no part of an open call is erased or removed',
     async ({ ledger }) => {
       const call = new SampleCall('c');
-      await ledger.journal.append(call.begin());
-      await ledger.journal.append(new SampleCall('d').whole());
+      await ledger.append(call.begin());
+      await ledger.append(new SampleCall('d').whole());
       const before = await everything(ledger);
-      await assert.rejects(async () => ledger.retention.erase({ sessionId: 'session', by, reason }), {
+      await assert.rejects(async () => ledger.erase({ sessionId: 'session', by, reason }), {
         code: 'ledger.in_use',
       });
-      await assert.rejects(async () => ledger.retention.dropSession({ sessionId: 'session', by, reason }), {
+      await assert.rejects(async () => ledger.dropSession({ sessionId: 'session', by, reason }), {
         code: 'ledger.in_use',
       });
       assert.equal(await everything(ledger), before);
-      await ledger.journal.append(call.end());
-      assert.equal(await ledger.retention.dropSession({ sessionId: 'session', by, reason }), true);
+      await ledger.append(call.end());
+      assert.equal(await ledger.dropSession({ sessionId: 'session', by, reason }), true);
     },
   ],
   [
@@ -137,59 +140,59 @@ export const retentionChecks: readonly Check[] = [
       ];
       const reserve = counters.map((counter) => ({ counter, amount: 1, limit: 9 }));
       const call = new SampleCall('c', { sessionId: 'gone' });
-      await ledger.journal.append(call.begin({ claim, reserve, sealed: 'sealed' }));
-      await ledger.journal.append(call.end('timeout'));
+      await ledger.append(call.begin({ claim, reserve, sealed: 'sealed' }));
+      await ledger.append(call.end('timeout'));
       const artifact = { artifactId: 'a', callId: 'c', mimeType: 'text/plain', content: 'x' };
-      for (const sessionId of ['gone', 'stays']) await ledger.artifacts.put({ ...artifact, sessionId });
-      await ledger.journal.append(new SampleCall('c', { sessionId: 'stays' }).whole());
-      const head = (await ledger.integrity.readHeads()).find(({ sessionId }) => sessionId === 'gone');
-      await ledger.queries.findCalls({});
+      for (const sessionId of ['gone', 'stays']) await ledger.putArtifact({ ...artifact, sessionId });
+      await ledger.append(new SampleCall('c', { sessionId: 'stays' }).whole());
+      const head = (await readHeads(ledger)).find(({ sessionId }) => sessionId === 'gone');
+      await findCalls(ledger, {});
 
-      assert.equal(await ledger.retention.dropSession({ sessionId: 'nowhere', by, reason }), false);
-      assert.equal(await ledger.retention.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
+      assert.equal(await ledger.dropSession({ sessionId: 'nowhere', by, reason }), false);
+      assert.equal(await ledger.dropSession({ sessionId: ledgerSessionId, by, reason }), false);
       const other = { sessionId: 'gone', by, reason, lastHash: '0'.repeat(64) };
-      assert.equal(await ledger.retention.dropSession(other), false);
-      assert.equal((await ledger.journal.readSession('gone')).length > 0, true);
+      assert.equal(await ledger.dropSession(other), false);
+      assert.equal((await ledger.readSession('gone')).length > 0, true);
       const asked = { ...other, lastHash: head?.hash ?? '' };
-      assert.equal(await ledger.retention.dropSession(asked), true);
+      assert.equal(await ledger.dropSession(asked), true);
 
-      assert.equal(await ledger.journal.readCall('gone', 'c'), undefined);
-      assert.deepEqual(await ledger.journal.readSession('gone'), []);
-      assert.equal(await ledger.claims.readClaim('key'), undefined);
-      assert.equal(await ledger.journal.readSealed('gone', 'c'), undefined);
-      assert.equal(await ledger.artifacts.read('gone', 'a'), undefined);
-      assert.equal((await ledger.artifacts.read('stays', 'a'))?.content, 'x');
+      assert.equal(await ledger.readCall('gone', 'c'), undefined);
+      assert.deepEqual(await ledger.readSession('gone'), []);
+      assert.equal(await readClaim(ledger, 'key'), undefined);
+      assert.equal(await readSealed(ledger, 'gone', 'c'), undefined);
+      assert.equal(await readWholeArtifact(ledger, 'gone', 'a'), undefined);
+      assert.equal((await readWholeArtifact(ledger, 'stays', 'a'))?.content, 'x');
       assert.deepEqual(
-        await ledger.claims.findUnsettledEffects('gone', 'send_mail', `sha256:${'0'.repeat(64)}`),
+        await findUnsettledEffects(ledger, 'gone', 'send_mail', `sha256:${'0'.repeat(64)}`),
         [],
       );
       assert.deepEqual(
-        (await ledger.claims.readCounters(counters)).map(({ reserved }) => reserved),
+        (await readCounters(ledger, counters)).map(({ reserved }) => reserved),
         [0, 0, 1, 1],
       );
       assert.deepEqual(
-        (await ledger.queries.findCalls({})).rows.map(({ sessionId }) => sessionId),
+        (await findCalls(ledger, {})).rows.map(({ sessionId }) => sessionId),
         ['stays'],
       );
-      assert.equal((await ledger.queries.findSessions({ text: 'gone' })).rows.length, 0);
-      const listed = (await ledger.queries.findSessions({})).rows.map(({ sessionId }) => sessionId);
+      assert.equal((await findSessions(ledger, { text: 'gone' })).rows.length, 0);
+      const listed = (await findSessions(ledger, {})).rows.map(({ sessionId }) => sessionId);
       assert.deepEqual(listed, ['stays'], "the ledger's own session is not a session of an agent");
-      assert.equal((await ledger.queries.findSessions({ sessionId: ledgerSessionId })).rows.length, 1);
-      const entries = await ledger.entries.read({ limit: 10 });
+      assert.equal((await findSessions(ledger, { sessionId: ledgerSessionId })).rows.length, 1);
+      const entries = await ledger.readEntries({ limit: 10 });
       assertChained(entries);
-      const [event] = await ledger.journal.readSession(ledgerSessionId);
+      const [event] = await ledger.readSession(ledgerSessionId);
       assert.equal(event?.type, 'session.dropped');
       const { droppedSessionId, sequence, hash } = event as unknown as Record<string, unknown>;
       assert.deepEqual({ sessionId: droppedSessionId, sequence, hash }, head);
 
       const again = new SampleCall('c', { sessionId: 'gone' });
-      assert.deepEqual(await ledger.journal.append(again.whole()), { status: 'appended', version: 1 });
-      const [first] = await ledger.entries.read({ sessionId: 'gone', limit: 1 });
+      assert.deepEqual(await ledger.append(again.whole()), { status: 'appended', version: 1 });
+      const [first] = await ledger.readEntries({ sessionId: 'gone', limit: 1 });
       assert.equal(first?.sequence, 1);
       assert.ok((first?.position ?? 0) > (entries.at(-1)?.position ?? 0), 'positions are never reused');
-      assert.equal((await ledger.queries.findCalls({ sessionId: 'gone' })).rows.length, 1);
+      assert.equal((await findCalls(ledger, { sessionId: 'gone' })).rows.length, 1);
       const before = await everything(ledger);
-      await ledger.integrity.rebuild();
+      await ledger.rebuild();
       assert.equal(await everything(ledger), before);
     },
   ],

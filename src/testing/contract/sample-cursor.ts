@@ -2,15 +2,16 @@
 import type { EmittedEvent } from '../../call/emitted-event.ts';
 import type { CursorMove } from '../../ledger/cursors.ts';
 import type { Entry } from '../../ledger/journal.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
+import { takeCursor } from '../../ledger/reads.ts';
 
 /** The name of the cursor. */
 export const name = 'flag_orders';
 export const takeSampleCursor = (
-  ledger: Ledger,
+  ledger: OpenLedger,
   holder: string,
   instead?: string,
-): ReturnType<Ledger['cursors']['take']> => ledger.cursors.take({ name, holder, instead, startAfter: 0 });
+): ReturnType<typeof takeCursor> => takeCursor(ledger, { name, holder, instead, startAfter: 0 });
 export const moveSampleCursor = (from: number, to: number, holder = 'h'): CursorMove => ({
   name,
   holder,

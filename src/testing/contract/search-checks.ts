@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { CallQuery } from '../../ledger/call-query.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { findCalls } from '../../ledger/reads.ts';
 
 const start = 1_700_000_000_000;
 
-async function idsOf(ledger: Ledger, query: CallQuery): Promise<string[]> {
-  return (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
+async function idsOf(ledger: OpenLedger, query: CallQuery): Promise<string[]> {
+  return (await findCalls(ledger, query)).rows.map(({ callId }) => callId);
 }
 
 const calls: readonly (readonly [
@@ -53,13 +54,13 @@ const calls: readonly (readonly [
   ],
 ];
 
-async function appendCalls(ledger: Ledger): Promise<void> {
+async function appendCalls(ledger: OpenLedger): Promise<void> {
   let at = start;
   for (const [id, more] of calls) {
     const call = new SampleCall(id, { ...more, at: (at += 1_000) });
     // One in a single entry, the others in two: stores read them in different ways.
     for (const entry of id === 'first' ? [call.whole()] : [call.begin(), call.end()])
-      await ledger.journal.append(entry);
+      await ledger.append(entry);
   }
 }
 
@@ -123,12 +124,12 @@ export const searchChecks: readonly Check[] = [
     'a list shows the first arguments in short form',
     async ({ ledger }) => {
       await appendCalls(ledger);
-      await ledger.journal.append(
+      await ledger.append(
         new SampleCall('long', {
           input: { text: 'x'.repeat(5_000), many: Array.from({ length: 900 }, String) },
         }).whole(),
       );
-      const { rows } = await ledger.queries.findCalls({});
+      const { rows } = await findCalls(ledger, {});
       const shown = new Map(rows.map(({ callId, args }) => [callId, args]));
       assert.deepEqual(shown.get('first'), {
         order: 'A-1001',
@@ -144,14 +145,14 @@ export const searchChecks: readonly Check[] = [
     'pages of a search have no gaps and no repeats, and a bounded search continues',
     async ({ ledger }) => {
       for (let n = 0; n < 30; n++)
-        await ledger.journal.append(
+        await ledger.append(
           // Times in another order than the appends.
           new SampleCall(`c${n}`, { input: { n, word: 'common' }, at: start - (n % 7) * 1_000 }).whole(),
         );
       const found: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await ledger.queries.findCalls({ text: 'common args.n>=0', limit: 4, cursor, scan: 9 });
+        const page = await findCalls(ledger, { text: 'common args.n>=0', limit: 4, cursor, scan: 9 });
         found.push(...page.rows.map(({ callId }) => callId));
         cursor = page.next;
       } while (cursor !== undefined);
@@ -166,11 +167,11 @@ export const searchChecks: readonly Check[] = [
     async ({ ledger }) => {
       await appendCalls(ledger);
       assert.deepEqual(await idsOf(ledger, { text: 'ada' }), ['third', 'first']);
-      await ledger.retention.erase({ sessionId: 'ticket-42', by: 'ada', reason: 'asked to' });
+      await ledger.erase({ sessionId: 'ticket-42', by: 'ada', reason: 'asked to' });
       for (const text of ['ada', 'byron', 'rye', '1001', 'args.cents>0 1200', 'args.order=a-1001'])
         assert.deepEqual(await idsOf(ledger, { text }), [], text);
       assert.deepEqual(await idsOf(ledger, { text: 'first' }), ['first']);
-      await ledger.retention.dropSession({ sessionId: 'ticket-43', by: 'ada', reason: 'asked to' });
+      await ledger.dropSession({ sessionId: 'ticket-43', by: 'ada', reason: 'asked to' });
       for (const text of ['second', 'zürich', 'args.cents>5000'])
         assert.deepEqual(await idsOf(ledger, { text }), []);
     },

@@ -1,10 +1,23 @@
 /** Two handles on one store, as two processes have. */
 import assert from 'node:assert/strict';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
 import { assertChained } from './entry-checks.ts';
+import {
+  findCalls,
+  findOpenCalls,
+  findUnsettledEffects,
+  readSealed,
+  readWholeArtifact,
+  findSessions,
+  whenCallChanged,
+  whenAppended,
+  statusOfOwner,
+  lastPosition,
+} from '../../ledger/reads.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 
 export const sharedChecks: readonly Check[] = [
   [
@@ -14,38 +27,36 @@ export const sharedChecks: readonly Check[] = [
       const call = new SampleCall('c');
       // A process reads the key before it seals anything.
       const key = Buffer.from(ledger.sealKey);
-      await ledger.journal.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
-      assert.equal((await other.journal.readCall('session', 'c'))?.version, 1);
-      assert.equal((await other.queries.findCalls({})).rows[0]?.status, 'running');
-      await other.journal.append(call.conflict());
-      const open = await other.queries.findOpenCalls();
+      await ledger.append(call.begin({ sealed: 'sealed', claim: { key: 'k', inputDigest: 'd' } }));
+      assert.equal((await other.readCall('session', 'c'))?.version, 1);
+      assert.equal((await findCalls(other, {})).rows[0]?.status, 'running');
+      await other.append(call.conflict());
+      const open = await findOpenCalls(other);
       assert.deepEqual(
         open.map(({ sessionId, callId, ownerId }) => [sessionId, callId, ownerId]),
-        [['session', 'c', ledger.owners.ownerId]],
+        [['session', 'c', ledger.ownerId]],
       );
-      assert.deepEqual(await other.journal.append(call.end('timeout')), { status: 'appended', version: 2 });
-      const { version, ownerId } = (await ledger.journal.readCall('session', 'c')) ?? {};
-      assert.deepEqual([version, ownerId], [2, other.owners.ownerId], 'the last writer owns the call');
-      await ledger.journal.append(call.recall());
+      assert.deepEqual(await other.append(call.end('timeout')), { status: 'appended', version: 2 });
+      const { version, ownerId } = (await ledger.readCall('session', 'c')) ?? {};
+      assert.deepEqual([version, ownerId], [2, other.ownerId], 'the last writer owns the call');
+      await ledger.append(call.recall());
       assert.equal(
-        (await ledger.journal.readCall('session', 'c'))?.ownerId,
-        other.owners.ownerId,
+        (await ledger.readCall('session', 'c'))?.ownerId,
+        other.ownerId,
         'a remark does not change the owner',
       );
-      assert.equal((await ledger.queries.findCalls({})).rows[0]?.status, 'settled');
-      assert.deepEqual(await ledger.claims.findUnsettledEffects('session', 'send_mail', call.inputDigest), [
-        'c',
-      ]);
-      assert.equal(await other.journal.readSealed('session', 'c'), 'sealed');
+      assert.equal((await findCalls(ledger, {})).rows[0]?.status, 'settled');
+      assert.deepEqual(await findUnsettledEffects(ledger, 'session', 'send_mail', call.inputDigest), ['c']);
+      assert.equal(await readSealed(other, 'session', 'c'), 'sealed');
       assert.deepEqual(Buffer.from(other.sealKey), key);
-      await other.artifacts.put({
+      await other.putArtifact({
         sessionId: 's',
         artifactId: 'a',
         callId: 'c',
         mimeType: 'm',
         content: 'x',
       });
-      assert.equal((await ledger.artifacts.read('s', 'a'))?.content, 'x');
+      assert.equal((await readWholeArtifact(ledger, 's', 'a'))?.content, 'x');
     },
   ],
   [
@@ -57,12 +68,10 @@ export const sharedChecks: readonly Check[] = [
       const all = async <Result>(count: number, one: (n: number) => PromiseLike<Result>): Promise<Result[]> =>
         Promise.all(Array.from({ length: count }, async (_, n) => one(n)));
       const handle = (n: number) => handles[n % 3] as typeof ledger;
-      const same = await all(30, async (n) => handle(n).journal.append(new SampleCall('same').begin()));
-      const claims = await all(30, async (n) =>
-        handle(n).journal.append(new SampleCall(`k${n}`).begin({ claim })),
-      );
+      const same = await all(30, async (n) => handle(n).append(new SampleCall('same').begin()));
+      const claims = await all(30, async (n) => handle(n).append(new SampleCall(`k${n}`).begin({ claim })));
       const limited = await all(60, async (n) =>
-        handle(n).journal.append(new SampleCall(`n${n}`).begin({ reserve })),
+        handle(n).append(new SampleCall(`n${n}`).begin({ reserve })),
       );
       for (const [results, kept] of [
         [same, 1],
@@ -86,16 +95,16 @@ export const sharedChecks: readonly Check[] = [
       await Promise.all(
         calls.map(async (call, n) => {
           const handle = handles[n % 3] as typeof ledger;
-          await handle.journal.append(call.begin());
-          await (handles[(n + 1) % 3] as typeof ledger).journal.append(call.end());
+          await handle.append(call.begin());
+          await (handles[(n + 1) % 3] as typeof ledger).append(call.end());
         }),
       );
       const entries = await readEntriesOf(handles, 10_000);
       assert.equal(entries.length, 1_200);
       assertChained(entries);
       for (const handle of handles) {
-        assert.deepEqual(await handle.queries.findOpenCalls(), []);
-        assert.equal((await handle.queries.findSessions({})).rows.length, 5);
+        assert.deepEqual(await findOpenCalls(handle), []);
+        assert.equal((await findSessions(handle, {})).rows.length, 5);
       }
     },
   ],
@@ -104,14 +113,14 @@ export const sharedChecks: readonly Check[] = [
     async ({ ledger, another }) => {
       const other = await another();
       const call = new SampleCall('c');
-      await ledger.journal.append(call.begin());
-      const [entry] = await ledger.entries.read({ limit: 1 });
+      await ledger.append(call.begin());
+      const [entry] = await ledger.readEntries({ limit: 1 });
       const waiting = Promise.all([
-        ledger.journal.whenChanged('session', 'c', 1),
-        ledger.entries.whenAppended(entry?.position as number),
+        whenCallChanged(ledger, 'session', 'c', 1),
+        whenAppended(ledger, entry?.position as number),
       ]);
       const alive = setInterval(() => undefined, 1_000); // a waiter does not keep the process alive
-      await other.journal.append(call.end());
+      await other.append(call.end());
       await waiting;
       clearInterval(alive);
     },
@@ -120,16 +129,16 @@ export const sharedChecks: readonly Check[] = [
     'each handle knows whether the owner of another lives',
     async ({ ledger, another }) => {
       const other = await another();
-      assert.notEqual(other.owners.ownerId, ledger.owners.ownerId);
+      assert.notEqual(other.ownerId, ledger.ownerId);
       for (const handle of [ledger, other])
-        for (const { ownerId } of [ledger.owners, other.owners]) {
-          assert.equal(await handle.owners.statusOf(ownerId), 'alive');
-          assert.equal(await handle.owners.statusOf(ownerId), 'alive');
+        for (const { ownerId } of [ledger, other]) {
+          assert.equal(await statusOfOwner(handle, ownerId), 'alive');
+          assert.equal(await statusOfOwner(handle, ownerId), 'alive');
         }
-      const { ownerId } = other.owners;
+      const { ownerId } = other;
       await other.close();
-      assert.equal(await ledger.owners.statusOf(ownerId), 'gone');
-      assert.equal(await ledger.owners.statusOf(ledger.owners.ownerId), 'alive');
+      assert.equal(await statusOfOwner(ledger, ownerId), 'gone');
+      assert.equal(await statusOfOwner(ledger, ledger.ownerId), 'alive');
     },
   ],
   [
@@ -140,7 +149,7 @@ export const sharedChecks: readonly Check[] = [
       const entry = new SampleCall('c').begin();
       assert.equal(await other.spill.write(entry), true);
       assert.deepEqual(await ledger.spill.read(), []);
-      const { ownerId } = other.owners;
+      const { ownerId } = other;
       await other.close();
       assert.deepEqual(await ledger.spill.read(), [{ ownerId, entries: [entry] }]);
       await ledger.spill.drop(ownerId);
@@ -151,15 +160,15 @@ export const sharedChecks: readonly Check[] = [
     'a session that one handle removes and another recreates is new for both',
     async ({ ledger, another }) => {
       const other = await another();
-      await ledger.journal.append(new SampleCall('c').whole());
-      assert.equal((await other.journal.readCall('session', 'c'))?.version, 1);
-      await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'asked to' });
-      assert.equal(await other.journal.readCall('session', 'c'), undefined);
-      assert.deepEqual(await other.journal.append(new SampleCall('c').whole()), {
+      await ledger.append(new SampleCall('c').whole());
+      assert.equal((await other.readCall('session', 'c'))?.version, 1);
+      await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'asked to' });
+      assert.equal(await other.readCall('session', 'c'), undefined);
+      assert.deepEqual(await other.append(new SampleCall('c').whole()), {
         status: 'appended',
         version: 1,
       });
-      assert.equal((await ledger.journal.readCall('session', 'c'))?.version, 1);
+      assert.equal((await ledger.readCall('session', 'c'))?.version, 1);
       assertChained(await readEntriesOf([other, ledger], 10));
     },
   ],
@@ -170,6 +179,6 @@ export const sharedChecks: readonly Check[] = [
  * own.
  */
 async function readEntriesOf(handles: readonly Ledger[], limit: number): Promise<readonly StoredEntry[]> {
-  for (const handle of handles) await handle.entries.lastPosition();
-  return (handles[0] as Ledger).entries.read({ limit });
+  for (const handle of handles) await lastPosition(handle);
+  return (handles[0] as OpenLedger).readEntries({ limit });
 }

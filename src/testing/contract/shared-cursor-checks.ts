@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import type { Check } from './check.ts';
 import { emitting, moveSampleCursor, name, takeSampleCursor } from './sample-cursor.ts';
+import { statusOfOwner, lastPosition, readCursor } from '../../ledger/reads.ts';
 
 /** Checks for two handles on one store. */
 export const sharedCursorChecks: readonly Check[] = [
@@ -11,19 +12,19 @@ export const sharedCursorChecks: readonly Check[] = [
       const other = await another();
       const taken = await takeSampleCursor(ledger, 'first');
       assert.deepEqual(await takeSampleCursor(other, 'second'), taken);
-      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'alive');
-      await ledger.journal.append(emitting('a', moveSampleCursor(0, 1, 'first')));
-      assert.equal((await other.cursors.read(name))?.position, 1);
+      assert.equal(await statusOfOwner(other, taken.ownerId as string), 'alive');
+      await ledger.append(emitting('a', moveSampleCursor(0, 1, 'first')));
+      assert.equal((await readCursor(other, name))?.position, 1);
       // The handle that appended waits until its entry can be read, by every handle.
-      const last = await ledger.entries.lastPosition();
-      assert.equal(await other.entries.lastPosition(), last);
+      const last = await lastPosition(ledger);
+      assert.equal(await lastPosition(other), last);
       await ledger.close();
-      assert.equal(await other.owners.statusOf(taken.ownerId as string), 'gone');
+      assert.equal(await statusOfOwner(other, taken.ownerId as string), 'gone');
       assert.deepEqual(await takeSampleCursor(other, 'second', 'first'), {
         name,
         position: 1,
         holder: 'second',
-        ownerId: other.owners.ownerId,
+        ownerId: other.ownerId,
       });
     },
   ],
@@ -34,7 +35,7 @@ export const sharedCursorChecks: readonly Check[] = [
       await takeSampleCursor(ledger, 'gone');
       const taken = await Promise.all(
         Array.from({ length: 12 }, async (_, n) =>
-          takeSampleCursor(handles[n % 3] as Ledger, `h${n}`, 'gone'),
+          takeSampleCursor(handles[n % 3] as OpenLedger, `h${n}`, 'gone'),
         ),
       );
       const holders = new Set(taken.map(({ holder }) => holder));
@@ -50,12 +51,12 @@ export const sharedCursorChecks: readonly Check[] = [
       for (let from = 0; from < 5; from++) {
         const results = await Promise.all(
           handles.map(async (handle, n) =>
-            handle.journal.append(emitting(`e${from}-${n}`, moveSampleCursor(from, from + 1))),
+            handle.append(emitting(`e${from}-${n}`, moveSampleCursor(from, from + 1))),
           ),
         );
         assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       }
-      assert.equal((await ledger.journal.readSession('session')).length, 5);
+      assert.equal((await ledger.readSession('session')).length, 5);
     },
   ],
 ];

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { readSideRows } from '../../ledger/reads.ts';
 
 export const sideRowChecks: readonly Check[] = [
   [
@@ -10,8 +11,8 @@ export const sideRowChecks: readonly Check[] = [
       const call = new SampleCall('c');
       const reserve = [{ counter: 'n', amount: 1, limit: 2 }];
       const claim = { key: 'k', inputDigest: 'd' };
-      await ledger.journal.append(call.begin({ claim, reserve, sealed: 'v1.x' }));
-      await ledger.artifacts.put({
+      await ledger.append(call.begin({ claim, reserve, sealed: 'v1.x' }));
+      await ledger.putArtifact({
         sessionId: 'session',
         artifactId: 'a',
         callId: 'c',
@@ -20,7 +21,7 @@ export const sideRowChecks: readonly Check[] = [
       });
       const listed = async (): Promise<string[]> => {
         const rows: string[] = [];
-        for await (const row of ledger.integrity.readSideRows()) rows.push(JSON.stringify(row));
+        for await (const row of readSideRows(ledger)) rows.push(JSON.stringify(row));
         return rows.sort();
       };
       const artifact = JSON.stringify({
@@ -35,7 +36,7 @@ export const sideRowChecks: readonly Check[] = [
       const held = '{"kind":"claim","key":"k","sessionId":"session","callId":"c","inputDigest":"d"}';
       const sealed = '{"kind":"sealed","sessionId":"session","callId":"c"}';
       assert.deepEqual(await listed(), [artifact, held, counter, sealed]);
-      await ledger.journal.append({ ...call.end(), releaseClaim: 'k', dropSealed: true });
+      await ledger.append({ ...call.end(), releaseClaim: 'k', dropSealed: true });
       assert.deepEqual(await listed(), [artifact, counter]);
     },
   ],

@@ -14,7 +14,7 @@ export const spillChecks: readonly Check[] = [
       ];
       const canSpill = (await ledger.spill.canWrite()) === true;
       for (const entry of entries) assert.equal(await ledger.spill.write(entry), canSpill);
-      const { ownerId } = ledger.owners;
+      const { ownerId } = ledger;
       assert.deepEqual(await ledger.spill.read(), canSpill ? [{ ownerId, entries }] : []);
       if (canSpill) assert.equal(await ledger.spill.drop(ownerId, entries[0]?.entryId), false);
       assert.equal((await ledger.spill.read())[0]?.entries.length ?? 0, canSpill ? 2 : 0);

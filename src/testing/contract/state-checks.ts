@@ -4,6 +4,7 @@ import type { Entry } from '../../ledger/journal.ts';
 import { workflowSubject } from '../../ledger/last-state.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { readState, readCounters } from '../../ledger/reads.ts';
 
 const subject = workflowSubject('w');
 
@@ -35,25 +36,25 @@ export const stateChecks: readonly Check[] = [
   [
     'a subject that never moved has no state; otherwise it has the state of its last event',
     async ({ ledger }) => {
-      assert.equal(await ledger.journal.readState('session', subject), undefined);
-      assert.equal((await ledger.journal.append(moving('a', 0, { at: 1 }))).status, 'appended');
+      assert.equal(await readState(ledger, 'session', subject), undefined);
+      assert.equal((await ledger.append(moving('a', 0, { at: 1 }))).status, 'appended');
       const twice = moving('b', 1, { at: 2 });
       const [event] = twice.events;
       assert.ok(event?.type === 'workflow.updated');
       const later = { ...event, id: 'evt-later', state: { at: 3, text: '\u0000"\ud800' } };
-      assert.equal((await ledger.journal.append({ ...twice, events: [event, later] })).status, 'appended');
-      assert.deepEqual(await ledger.journal.readState('session', subject), {
+      assert.equal((await ledger.append({ ...twice, events: [event, later] })).status, 'appended');
+      assert.deepEqual(await readState(ledger, 'session', subject), {
         version: 2,
         state: later.state,
       });
-      assert.equal(await ledger.journal.readState('session', workflowSubject('other')), undefined);
-      assert.equal(await ledger.journal.readState('elsewhere', subject), undefined);
+      assert.equal(await readState(ledger, 'session', workflowSubject('other')), undefined);
+      assert.equal(await readState(ledger, 'elsewhere', subject), undefined);
     },
   ],
   [
     'an entry with an old version of a subject gets the new one, and nothing is stored',
     async ({ ledger }) => {
-      await ledger.journal.append(moving('a', 0, { at: 1 }));
+      await ledger.append(moving('a', 0, { at: 1 }));
       const begin = new SampleCall('c').begin();
       for (const expectedVersion of [0, 2]) {
         const refused: Entry = {
@@ -62,11 +63,11 @@ export const stateChecks: readonly Check[] = [
           moves: [{ subject, expectedVersion }],
           reserve: [{ counter: 'n', amount: 1, limit: 9 }],
         };
-        assert.deepEqual(await ledger.journal.append(refused), { status: 'moved', subject, version: 1 });
+        assert.deepEqual(await ledger.append(refused), { status: 'moved', subject, version: 1 });
       }
-      assert.equal(await ledger.journal.readCall('session', 'c'), undefined);
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 0 }]);
-      assert.deepEqual(await ledger.journal.readState('session', subject), { version: 1, state: { at: 1 } });
+      assert.equal(await ledger.readCall('session', 'c'), undefined);
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 0, reserved: 0 }]);
+      assert.deepEqual(await readState(ledger, 'session', subject), { version: 1, state: { at: 1 } });
     },
   ],
   [
@@ -77,29 +78,29 @@ export const stateChecks: readonly Check[] = [
         reserve: [{ counter: 'n', amount: 1, limit: 9 }],
         guards: [{ subject, expectedVersion }],
       });
-      assert.equal((await ledger.journal.append(guarded('never', 0))).status, 'appended');
-      await ledger.journal.append(moving('a', 0, { at: 1 }));
+      assert.equal((await ledger.append(guarded('never', 0))).status, 'appended');
+      await ledger.append(moving('a', 0, { at: 1 }));
       for (const expectedVersion of [0, 2]) {
         const refused = guarded('c', expectedVersion);
-        assert.deepEqual(await ledger.journal.append(refused), { status: 'moved', subject, version: 1 });
+        assert.deepEqual(await ledger.append(refused), { status: 'moved', subject, version: 1 });
       }
-      assert.equal(await ledger.journal.readCall('session', 'c'), undefined);
-      assert.equal((await ledger.journal.append(guarded('d', 1))).status, 'appended');
-      assert.deepEqual(await ledger.claims.readCounters(['n']), [{ used: 0, reserved: 2 }]);
-      assert.deepEqual(await ledger.journal.readState('session', subject), { version: 1, state: { at: 1 } });
-      assert.equal((await ledger.journal.append(moving('b', 1, { at: 2 }))).status, 'appended');
+      assert.equal(await ledger.readCall('session', 'c'), undefined);
+      assert.equal((await ledger.append(guarded('d', 1))).status, 'appended');
+      assert.deepEqual(await readCounters(ledger, ['n']), [{ used: 0, reserved: 2 }]);
+      assert.deepEqual(await readState(ledger, 'session', subject), { version: 1, state: { at: 1 } });
+      assert.equal((await ledger.append(moving('b', 1, { at: 2 }))).status, 'appended');
     },
   ],
   [
     'of a concurrent guard and move from one version, the guarded entry comes first or is refused',
     async ({ ledger }) => {
-      await ledger.journal.append(moving('a', 0, { at: 1 }));
+      await ledger.append(moving('a', 0, { at: 1 }));
       const [guarded, moved] = await Promise.all([
-        ledger.journal.append({ ...new SampleCall('c').begin(), guards: [{ subject, expectedVersion: 1 }] }),
-        ledger.journal.append(moving('b', 1, { at: 2 })),
+        ledger.append({ ...new SampleCall('c').begin(), guards: [{ subject, expectedVersion: 1 }] }),
+        ledger.append(moving('b', 1, { at: 2 })),
       ]);
       assert.equal(moved.status, 'appended');
-      const types = (await ledger.journal.readSession('session')).map(({ type }) => type);
+      const types = (await ledger.readSession('session')).map(({ type }) => type);
       if (guarded.status === 'appended')
         assert.ok(types.indexOf('tool.requested') < types.lastIndexOf('workflow.updated'));
       else assert.equal(guarded.status, 'moved');
@@ -109,7 +110,7 @@ export const stateChecks: readonly Check[] = [
     'of many concurrent moves of a subject from one version, one succeeds',
     async ({ ledger }) => {
       const results = await Promise.all(
-        Array.from({ length: 20 }, async (_, n) => ledger.journal.append(moving(`e${n}`, 0, { n }))),
+        Array.from({ length: 20 }, async (_, n) => ledger.append(moving(`e${n}`, 0, { n }))),
       );
       assert.equal(results.filter(({ status }) => status === 'appended').length, 1);
       assert.equal(results.filter(({ status }) => status === 'moved').length, 19);
@@ -118,21 +119,18 @@ export const stateChecks: readonly Check[] = [
   [
     'a state is removed with its session',
     async ({ ledger }) => {
-      await ledger.journal.append(moving('a', 0, { at: 1 }));
-      assert.equal(
-        await ledger.retention.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' }),
-        true,
-      );
-      assert.equal(await ledger.journal.readState('session', subject), undefined);
-      assert.equal((await ledger.journal.append(moving('b', 0, { at: 2 }))).status, 'appended');
+      await ledger.append(moving('a', 0, { at: 1 }));
+      assert.equal(await ledger.dropSession({ sessionId: 'session', by: 'Ada', reason: 'asked' }), true);
+      assert.equal(await readState(ledger, 'session', subject), undefined);
+      assert.equal((await ledger.append(moving('b', 0, { at: 2 }))).status, 'appended');
     },
   ],
   [
     'erasing a whole session erases the content of a state, but not the fact that it moved',
     async ({ ledger }) => {
-      await ledger.journal.append(moving('a', 0, { secret: 'Ada' }));
-      assert.equal(await ledger.retention.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
-      assert.deepEqual(await ledger.journal.readState('session', subject), { version: 1, state: {} });
+      await ledger.append(moving('a', 0, { secret: 'Ada' }));
+      assert.equal(await ledger.erase({ sessionId: 'session', by: 'Ada', reason: 'asked' }), 1);
+      assert.deepEqual(await readState(ledger, 'session', subject), { version: 1, state: {} });
     },
   ],
 ];

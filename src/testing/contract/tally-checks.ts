@@ -1,12 +1,11 @@
 /** Counts of calls by property. */
 import assert from 'node:assert/strict';
-import type { TallyName, TallyQuery } from '../../ledger/call-tally.ts';
-import type { CallCountQuery } from '../../ledger/call-count.ts';
-import { countCalls, countDenials } from '../../ledger/call-count.ts';
-import { hourMs, hourOf, tallyCalls } from '../../ledger/call-tally.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
+import type { TallyName, TallyQuery, CallCountQuery } from '../../ledger/call-tally.ts';
+import { countCalls, countDenials, hourMs, hourOf, tallyCalls } from '../../ledger/call-tally.ts';
+import type { OpenLedger } from '../../ledger/ledger.ts';
 import { SampleCall } from '../sample-call.ts';
 import type { Check } from './check.ts';
+import { findCalls, readTallies, readCallCounts, readDenials } from '../../ledger/reads.ts';
 
 /** On the hour, so that later times within the hour stay in it. */
 const start = hourOf(1_700_000_000_000) * hourMs;
@@ -20,27 +19,27 @@ const sort = (found: readonly object[]): string[] =>
     .toSorted();
 
 /** The counts must equal a count of the listed calls. */
-async function agrees(ledger: Ledger, query: TallyQuery<TallyName>): Promise<void> {
-  const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+async function agrees(ledger: OpenLedger, query: TallyQuery<TallyName>): Promise<void> {
+  const { rows } = await findCalls(ledger, { limit: 1_000 });
   assert.deepEqual(
-    sort(await ledger.queries.tallyCalls(query)),
+    sort(await readTallies(ledger, query)),
     sort(tallyCalls(rows, query)),
     JSON.stringify(query),
   );
 }
 
-async function appendSome(ledger: Ledger): Promise<void> {
+async function appendSome(ledger: OpenLedger): Promise<void> {
   for (let n = 0; n < 12; n++) {
     const options = { sessionId: n % 2 === 0 ? 'one' : 'two', at: start + n * 900_000 };
     const call = new SampleCall(
       `c${n}`,
       n % 3 === 0 ? { ...options, toolName: 'look', mode: 'read' } : options,
     );
-    if (n % 4 === 3) await ledger.journal.append(call.deny());
+    if (n % 4 === 3) await ledger.append(call.deny());
     else {
-      await ledger.journal.append(call.begin());
-      if (n % 4 === 1) await ledger.journal.append(call.end('failure'));
-      else if (n % 4 === 2) await ledger.journal.append(call.end());
+      await ledger.append(call.begin());
+      if (n % 4 === 1) await ledger.append(call.end('failure'));
+      else if (n % 4 === 2) await ledger.append(call.end());
     }
   }
 }
@@ -63,9 +62,9 @@ export const tallyChecks: readonly Check[] = [
     'calls of any span are counted as they are listed, to the millisecond',
     async ({ ledger }) => {
       await appendSome(ledger);
-      const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+      const { rows } = await findCalls(ledger, { limit: 1_000 });
       const agree = async (query: CallCountQuery): Promise<void> =>
-        assert.deepEqual(sort(await ledger.queries.countCalls(query)), sort(countCalls(rows, query)));
+        assert.deepEqual(sort(await readCallCounts(ledger, query)), sort(countCalls(rows, query)));
       for (const stepMs of [1, 600_000, 3 * hourMs, Number.MAX_SAFE_INTEGER])
         for (const since of [undefined, 0, start + 900_000, start + 900_001])
           for (const until of [undefined, start + 1_800_000, start + 1_800_001])
@@ -79,28 +78,28 @@ export const tallyChecks: readonly Check[] = [
     async ({ ledger }) => {
       const names = ['no-refunds', 'no refunds', 'no-refunds', 'No-Refunds', '"x" \\ \u0000 ✓'];
       for (const [n, name] of names.entries())
-        await ledger.journal.append(new SampleCall(`c${n}`, { at: start + n }).deny(name));
-      await ledger.journal.append(new SampleCall('by a hook', { at: start }).deny());
+        await ledger.append(new SampleCall(`c${n}`, { at: start + n }).deny(name));
+      await ledger.append(new SampleCall('by a hook', { at: start }).deny());
       const held = new SampleCall('held', { sessionId: 'open', at: start });
-      await ledger.journal.append(held.hold());
-      const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+      await ledger.append(held.hold());
+      const { rows } = await findCalls(ledger, { limit: 1_000 });
       for (const span of [{}, { since: start + 1 }, { since: start, until: start + 2 }, { until: start }])
-        assert.deepEqual(sort(await ledger.queries.countDenials(span)), sort(countDenials(rows, span)));
-      for (const { ruleId, calls, lastAt } of await ledger.queries.countDenials({})) {
-        const found = (await ledger.queries.findCalls({ ruleId })).rows;
+        assert.deepEqual(sort(await readDenials(ledger, span)), sort(countDenials(rows, span)));
+      for (const { ruleId, calls, lastAt } of await readDenials(ledger, {})) {
+        const found = (await findCalls(ledger, { ruleId })).rows;
         assert.deepEqual(
           found.map((row) => [row.ruleId, row.requestedAt <= lastAt]),
           Array.from({ length: calls }, () => [ruleId, true]),
         );
-        const counts = await ledger.queries.countCalls({ ruleId, stepMs: hourMs });
+        const counts = await readCallCounts(ledger, { ruleId, stepMs: hourMs });
         assert.equal(
           counts.reduce((sum, each) => sum + each.calls, 0),
           calls,
         );
       }
-      assert.equal((await ledger.queries.findCalls({ ruleId: 'no-refunds' })).rows.length, 2);
-      await ledger.retention.dropSession({ sessionId: 'session', by: 'ada', reason: 'over' });
-      assert.deepEqual(await ledger.queries.countDenials({}), []);
+      assert.equal((await findCalls(ledger, { ruleId: 'no-refunds' })).rows.length, 2);
+      await ledger.dropSession({ sessionId: 'session', by: 'ada', reason: 'over' });
+      assert.deepEqual(await readDenials(ledger, {}), []);
     },
   ],
   [
@@ -111,8 +110,8 @@ export const tallyChecks: readonly Check[] = [
           at: start + n * 5 * hourMs,
           toolName: n % 3 ? 'send' : 'look',
         });
-        await ledger.journal.append(call.begin());
-        if (n % 2 === 0) await ledger.journal.append(call.end());
+        await ledger.append(call.begin());
+        if (n % 2 === 0) await ledger.append(call.end());
       }
       const dayMs = 24 * hourMs;
       const midnight = Math.ceil(start / dayMs) * dayMs;
@@ -129,12 +128,12 @@ export const tallyChecks: readonly Check[] = [
     'a call that continues is counted once, by its current state',
     async ({ ledger }) => {
       const call = new SampleCall('c', { at: start });
-      await ledger.journal.append(call.begin());
-      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['status'] }), [
+      await ledger.append(call.begin());
+      assert.deepEqual(await readTallies(ledger, { by: ['status'] }), [
         { status: 'running', calls: 1, unresolved: 0, costMicros: 0 },
       ]);
-      await ledger.journal.append(call.end('failure'));
-      const [only, ...others] = await ledger.queries.tallyCalls({ by: ['status', 'outcome', 'code'] });
+      await ledger.append(call.end('failure'));
+      const [only, ...others] = await readTallies(ledger, { by: ['status', 'outcome', 'code'] });
       assert.deepEqual(others, []);
       assert.equal(only?.outcome, 'ToolFailure');
       assert.equal(only.unresolved, 1);
@@ -143,11 +142,11 @@ export const tallyChecks: readonly Check[] = [
   [
     'durations are counted only for calls whose tool ran',
     async ({ ledger }) => {
-      await ledger.journal.append(new SampleCall('never ran', { at: start }).cancel());
+      await ledger.append(new SampleCall('never ran', { at: start }).cancel());
       const ran = new SampleCall('ran', { at: start });
-      await ledger.journal.append(ran.begin());
-      await ledger.journal.append(ran.end());
-      const tallies = await ledger.queries.tallyCalls({ by: ['code', 'bin'] });
+      await ledger.append(ran.begin());
+      await ledger.append(ran.end());
+      const tallies = await readTallies(ledger, { by: ['code', 'bin'] });
       assert.equal(tallies.length, 2);
       for (const { code, bin } of tallies) assert.equal(bin >= 0, code === '');
       await agrees(ledger, { by: everyName });
@@ -158,27 +157,25 @@ export const tallyChecks: readonly Check[] = [
     async ({ ledger }) => {
       for (const sessionId of ['one', 'two']) {
         const call = new SampleCall('c', { sessionId, at: start });
-        await ledger.journal.append(call.begin());
-        await ledger.journal.append(call.end());
+        await ledger.append(call.begin());
+        await ledger.append(call.end());
       }
-      await ledger.retention.dropSession({ sessionId: 'two', by: 'ada', reason: 'over' });
+      await ledger.dropSession({ sessionId: 'two', by: 'ada', reason: 'over' });
       const counted = [{ outcome: 'ToolExecutionResult', calls: 1, unresolved: 0, costMicros: 7 }];
-      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['outcome'] }), counted);
-      await ledger.integrity.rebuild();
-      assert.deepEqual(await ledger.queries.tallyCalls({ by: ['outcome'] }), counted);
+      assert.deepEqual(await readTallies(ledger, { by: ['outcome'] }), counted);
+      await ledger.rebuild();
+      assert.deepEqual(await readTallies(ledger, { by: ['outcome'] }), counted);
     },
   ],
   [
     'calls are found by their principal, and by a search for their session',
     async ({ ledger }) => {
-      await ledger.journal.append(
+      await ledger.append(
         new SampleCall('hers', { sessionId: 'ticket-7', userId: 'ada', at: start }).begin(),
       );
-      await ledger.journal.append(
-        new SampleCall('his', { sessionId: 'ticket-8', userId: 'bob', at: start }).begin(),
-      );
-      const idsOf = async (query: Parameters<Ledger['queries']['findCalls']>[0]): Promise<string[]> =>
-        (await ledger.queries.findCalls(query)).rows.map(({ callId }) => callId);
+      await ledger.append(new SampleCall('his', { sessionId: 'ticket-8', userId: 'bob', at: start }).begin());
+      const idsOf = async (query: Parameters<typeof findCalls>[1]): Promise<string[]> =>
+        (await findCalls(ledger, query)).rows.map(({ callId }) => callId);
       assert.deepEqual(await idsOf({ userId: 'ada' }), ['hers']);
       assert.deepEqual(await idsOf({ userId: 'nobody' }), []);
       assert.deepEqual(await idsOf({ text: 'TICKET-8' }), ['his']);

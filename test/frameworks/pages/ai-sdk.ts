@@ -1,12 +1,12 @@
 /** The programs of docs/adapters/ai-sdk.md, with the context that the page leaves out. Type-checked, never run. */
 import type { LanguageModel, ModelMessage, ToolSet } from 'ai';
 import { generateText, streamText } from 'ai';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools, toErrorText } from 'quittance/ai-sdk';
 
 declare const tools: ToolSet;
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const model: LanguageModel;
 declare const prompt: string;

@@ -1,12 +1,12 @@
 /** The programs of docs/adapters/claude-agent.md, with the context that the page leaves out. Type-checked, never run. */
 import type { SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools, openPrompt } from 'quittance/claude-agent';
 
 declare const tools: SdkMcpToolDefinition[];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const sessionId: string;
 declare const user: { readonly name: string };

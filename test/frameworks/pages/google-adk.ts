@@ -1,14 +1,14 @@
 /** The programs of docs/adapters/google-adk.md, with the context that the page leaves out. Type-checked, never run. */
 import type { BaseLlm, BaseSessionService, BaseTool } from '@google/adk';
 import { LlmAgent, MCPToolset, Runner } from '@google/adk';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/google-adk';
 
 declare const refund: BaseTool;
 declare const tools: readonly BaseTool[];
 declare const shop: ConstructorParameters<typeof MCPToolset>[0];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const name: string;
 declare const model: BaseLlm;

@@ -1,12 +1,12 @@
 /** The programs of docs/adapters/google-genai.md, with the context that the page leaves out. Type-checked, never run. */
 import type { Chat, Content, GoogleGenAI } from '@google/genai';
 import type { Tool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/google-genai';
 
 declare const tools: readonly Tool[];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const sessionId: string;
 declare const ai: GoogleGenAI;

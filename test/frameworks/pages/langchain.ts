@@ -3,13 +3,13 @@ import type { StructuredTool } from '@langchain/core/tools';
 import type { BaseChatModel } from '@langchain/core/language_models/chat_models';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent, createMiddleware } from 'langchain';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/langchain';
 
 type Context = { readonly user: string };
 declare const tools: StructuredTool[];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const model: BaseChatModel;
 declare const messages: string[];

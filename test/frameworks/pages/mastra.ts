@@ -3,12 +3,12 @@ import { Agent } from '@mastra/core/agent';
 import type { MastraModelConfig } from '@mastra/core/llm';
 import { RequestContext } from '@mastra/core/request-context';
 import type { createTool } from '@mastra/core/tools';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/mastra';
 
 declare const tools: { readonly refund: ReturnType<typeof createTool> };
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const model: MastraModelConfig;
 declare const input: string;

@@ -1,13 +1,13 @@
 /** The programs of docs/adapters/openai-agents.md, with the context that the page leaves out. Type-checked, never run. */
 import type { FunctionTool } from '@openai/agents';
 import { Agent, run, RunState } from '@openai/agents';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/openai-agents';
 
 type Context = { readonly sessionId: string; readonly user: string };
 declare const tools: FunctionTool<Context>[];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const input: string;
 declare const threadId: string;

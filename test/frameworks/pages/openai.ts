@@ -2,12 +2,12 @@
 import type OpenAI from 'openai';
 import type { ResponseInput } from 'openai/resources/responses/responses';
 import type { Tool } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
 import { governTools } from 'quittance/openai';
 
 declare const tools: readonly Tool[];
-declare const ledger: Ledger;
+declare const ledger: OpenLedger;
 declare const contracts: LoadedContracts;
 declare const sessionId: string;
 declare const client: OpenAI;

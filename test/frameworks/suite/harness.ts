@@ -4,7 +4,7 @@
  */
 import type { Runtime, RuntimeOptions } from 'quittance';
 import type { OnTrouble, PreToolUse } from 'quittance/runtime';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 
 /** A tool, before it becomes one of the framework. Parameters are all required. */
 export type PlainTool = {
@@ -22,7 +22,7 @@ export type PlainTool = {
 
 /** The options of the adapter. All adapters accept these. */
 export type StageOptions = {
-  readonly ledger?: Ledger;
+  readonly ledger?: OpenLedger;
   readonly onPreToolUse?: PreToolUse;
   readonly contracts?: NonNullable<RuntimeOptions<readonly []>['contracts']>;
   readonly overrides?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;

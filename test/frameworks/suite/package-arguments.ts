@@ -12,10 +12,7 @@ export const compileCache: Readonly<Record<string, string>> = Object.fromEntries
 );
 
 /** Arguments for a Node that imports this package from its sources, by its name or by their paths. */
-export const sourceArguments: readonly string[] = [
-  '--conditions=quittance-source',
-  '--disable-warning=ExperimentalWarning',
-];
+export const sourceArguments: readonly string[] = ['--conditions=quittance-source'];
 
 /** Arguments for a Node that imports this package only by its name: from its sources unless it was just built. */
 export const packageArguments = (): readonly string[] =>

@@ -1,7 +1,7 @@
 /** Parts of what may be spread over processes: a decision, or a run of the agent on a ledger. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { createRuntime } from 'quittance';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import type { Harness, PlainTool, Ran, Script } from './harness.ts';
 
@@ -53,7 +53,7 @@ export async function playPart(part: Part, say: (report: Report) => void): Promi
 
 async function decideAll(
   part: Part & { type: 'decide' },
-  ledger: Ledger,
+  ledger: OpenLedger,
   say: (report: Report) => void,
 ): Promise<void> {
   const runtime = createRuntime({ tools: [], ledger });
@@ -71,7 +71,7 @@ async function decideAll(
 
 async function runAgent(
   part: Part & { type: 'run' },
-  ledger: Ledger,
+  ledger: OpenLedger,
   say: (report: Report) => void,
 ): Promise<void> {
   const { default: harness } = (await import(part.module)) as { default: Harness };

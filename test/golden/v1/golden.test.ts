@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readJsonText } from '../../../src/base/json-text.ts';
+import { readJsonText } from '../../../src/base/json.ts';
 import { outcomeTypes } from '../../../src/call/outcome.ts';
 import { eventTable, eventFieldsOf, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
 import { ERASED } from '../../../src/ledger/formats/v1/field.ts';
@@ -12,7 +12,7 @@ import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
 import type { WrittenEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
 import { readExport } from '../../../src/ledger/ledger-export.ts';
 import type { ReadEvent } from '../../../src/ledger/unknown-event.ts';
-import type { VerifyProblem } from '../../../src/ledger/verify-problem.ts';
+import type { VerifyProblem } from '../../../src/ledger/verify.ts';
 import { createVerifier } from '../../../src/ledger/verify.ts';
 
 const sets = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })

@@ -81,7 +81,7 @@ describe('a URL of a configuration', () => {
     expect(findServerUrlProblem(new URL(url))).toBeUndefined();
   });
 
-  test('over plain http needs its host allowed', () => {
+  test('a URL of a configuration over plain http needs its host allowed', () => {
     expect(
       findServerUrlProblem(new URL('http://intranet:8080/mcp'), { allowHttp: ['Intranet'] }),
     ).toBeUndefined();
@@ -105,7 +105,7 @@ describe('the connection', () => {
     }
   });
 
-  test('over plain http is refused if a local name has an address elsewhere', async () => {
+  test('the connection over plain http is refused if a local name has an address elsewhere', async () => {
     const guarded = createCheckedFetch({ lookup: resolveTo('93.184.216.34') });
     await expect(guarded('http://localhost/mcp')).rejects.toThrow('must not be reached');
   });
@@ -123,7 +123,7 @@ describe('the connection', () => {
     await expect(guarded(`http://rebind.example:${port}/again`)).rejects.toThrow('must not be reached');
   });
 
-  test('of a server follows a redirect only within its origin, and never with its secret elsewhere', async () => {
+  test('the connection of a server follows a redirect only within its origin, and never with its secret elsewhere', async () => {
     const seen: (string | undefined)[] = [];
     const other = await listen((request, response) => {
       seen.push(request.headers.authorization);

@@ -97,7 +97,7 @@ test('the transport may be named by "transport", and stays what it is', () => {
 });
 
 describe('comments and formatting', () => {
-  test('of JSON stay, also within an entry', () => {
+  test('comments and formatting of JSON stay, also within an entry', () => {
     const { text: installed } = install('mcp.json', clientFile('VS Code').text);
     expect(installed).toContain('// The key is asked for once.');
     expect(installed).toContain('/* remote */');
@@ -105,7 +105,7 @@ describe('comments and formatting', () => {
     expect(installed).toContain('// from npm');
   });
 
-  test('of TOML stay', () => {
+  test('comments and formatting of TOML stay', () => {
     const { text: installed } = install('config.toml', clientFile('Codex').text);
     expect(installed).toContain('# Documentation\n[mcp_servers.context7]\ncommand = "/usr/bin/node"\n');
     expect(installed).toContain('startup_timeout_sec = 20\n\n[mcp_servers.context7.env]\n');

@@ -2,14 +2,14 @@
 import type { Client, ClientCapabilities } from '@modelcontextprotocol/client';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/deadlines.ts';
 import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
 import { contractsFromYamlString } from '../../../src/contracts/from-yaml.ts';
-import type { Ledger } from '../../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../../src/ledger/ledger.ts';
 import type { ServerEntry, ToolSetting } from '../../../src/mcp/config/server-entry.ts';
 import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
 import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import type { ConfirmationView } from '../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../src/runtime/views.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import { startServer as startHttp } from '../../http/start-server.ts';
 import { runInProcess } from '../../run-in-process.ts';
@@ -24,7 +24,7 @@ const withConsole = { consoleUrl: 'http://127.0.0.1:4747' };
 const textOf = (result: { content?: unknown }): string =>
   (result.content as { text?: string }[]).map(({ text = '' }) => text).join('');
 
-async function findHeld(ledger: Ledger): Promise<ConfirmationView> {
+async function findHeld(ledger: OpenLedger): Promise<ConfirmationView> {
   const people = createPeopleRuntime(ledger);
   const find = async () => (await people.confirmations.list({ status: 'pending' })).rows[0];
   await expect.poll(find).toBeDefined();
@@ -33,7 +33,7 @@ async function findHeld(ledger: Ledger): Promise<ConfirmationView> {
   return found;
 }
 
-async function approve(ledger: Ledger, decision: 'approve' | 'deny' = 'approve'): Promise<void> {
+async function approve(ledger: OpenLedger, decision: 'approve' | 'deny' = 'approve'): Promise<void> {
   const { confirmationId, inputDigest } = await findHeld(ledger);
   await createPeopleRuntime(ledger).confirmations.decide(confirmationId, {
     decision,
@@ -98,7 +98,7 @@ describe.each(eras)('a held call of a %s client that can be asked', (era) => {
     const calling = client.callTool({ name: 'zorp', arguments: { n: 1 } });
     const { confirmationId } = await findHeld(ledger);
     await approve(ledger, 'deny');
-    expect(textOf(await calling)).toContain('said no');
+    expect(textOf(await calling)).toContain('Denied by');
     expect(urls[0]).toBe(`http://127.0.0.1:4747/confirmations/${confirmationId}`);
   });
 
@@ -107,7 +107,7 @@ describe.each(eras)('a held call of a %s client that can be asked', (era) => {
     const client = await connect(era, { capabilities: elicits });
     answerWith(client, { decision });
     const result = await client.callTool({ name: 'zorp', arguments: { n: 1 } });
-    expect(textOf(result)).toContain(decision === 'approve' ? 'zorped 1' : 'said no');
+    expect(textOf(result)).toContain(decision === 'approve' ? 'zorped 1' : 'Denied by');
     expect(effects).toEqual(decision === 'approve' ? ['zorp 1'] : []);
     const { rows } = await createPeopleRuntime(ledger).confirmations.list();
     expect(rows[0]?.by).toMatchObject({
@@ -432,7 +432,7 @@ describe('[bound-approval] nothing in the stream approves', () => {
   });
 });
 
-const rules = contractsFromYamlString(`apiVersion: edictum/v1
+const rules = contractsFromYamlString(`apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: shop }
 defaults: { mode: enforce }
@@ -488,7 +488,7 @@ describe('[bound-approval] an answer in the client counts only for what the host
     const { asked, ledger, calling } = await tryInClient(gateway, entry, 'create_note', { text });
     expect(asked[0]).toContain('Decide here');
     await approve(ledger, 'deny');
-    expect(await calling).toContain('said no');
+    expect(await calling).toContain('Denied by');
     expect(effects).toEqual([]);
   });
 
@@ -519,7 +519,7 @@ describe('[bound-approval] an answer in the client counts only for what the host
     await expect.poll(() => asked.length).toBe(1);
     expect(asked[0]).toContain('Decide here');
     await approve(ledger, 'deny');
-    expect(await calling).toContain('said no');
+    expect(await calling).toContain('Denied by');
     expect(paid).toHaveLength(1);
   });
 

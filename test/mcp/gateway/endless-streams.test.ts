@@ -82,26 +82,32 @@ async function startEndless(answer: (response: ServerResponse) => void): Promise
 }
 
 describe('a server over HTTP that never stops to answer', () => {
-  it.each(Object.entries(ways))('with %s is cut off, and the outcome is unknown', async (_, answer) => {
-    const file = join(makeFolder(), 'effects');
-    const { connect, ledger } = await startGateway(
-      [await startEndless(answer), effectServer('notes', file)],
-      {
-        observe: true,
-      },
-    );
-    const client = await connect('legacy');
-    const calling = client.callTool({ name: 'endless__create_endless', arguments: {} }, { timeout: 110_000 });
-    // Others are served meanwhile.
-    const note = await client.callTool({ name: 'notes__create_note', arguments: { text: 'a' } });
-    expect(note.isError).not.toBe(true);
-    const result = await calling;
-    expect(result.isError).toBe(true);
-    expect(JSON.stringify(result.content)).toContain('do not repeat it');
-    expect(await callsIn(ledger)).toContainEqual([
-      'endless__create_endless',
-      'settled',
-      'tool.indeterminate',
-    ]);
-  });
+  it.each(Object.entries(ways))(
+    'a server over HTTP that never stops to answer with %s is cut off, and the outcome is unknown',
+    async (_, answer) => {
+      const file = join(makeFolder(), 'effects');
+      const { connect, ledger } = await startGateway(
+        [await startEndless(answer), effectServer('notes', file)],
+        {
+          observe: true,
+        },
+      );
+      const client = await connect('legacy');
+      const calling = client.callTool(
+        { name: 'endless__create_endless', arguments: {} },
+        { timeout: 110_000 },
+      );
+      // Others are served meanwhile.
+      const note = await client.callTool({ name: 'notes__create_note', arguments: { text: 'a' } });
+      expect(note.isError).not.toBe(true);
+      const result = await calling;
+      expect(result.isError).toBe(true);
+      expect(JSON.stringify(result.content)).toContain('do not repeat it');
+      expect(await callsIn(ledger)).toContainEqual([
+        'endless__create_endless',
+        'settled',
+        'tool.indeterminate',
+      ]);
+    },
+  );
 });

@@ -56,6 +56,7 @@ async function start(era: 'legacy' | 'modern'): Promise<void> {
         ? {
             tools: [
               { name: 'get_note', inputSchema },
+              { name: 'fetch_note', inputSchema },
               { name: 'create_note', inputSchema },
             ],
           }
@@ -134,6 +135,8 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
       ['resources/subscribe', { uri: 'test://a' }],
       ['resources/unsubscribe', { uri: 'test://a' }],
       ['tools/call', { name: 'create_note', arguments: {} }],
+      // Its name only suggests that it reads.
+      ['tools/call', { name: 'fetch_note', arguments: {} }],
       ['admin/wipe', {}],
     ] as const) {
       expect(await client.request(method, params)).toHaveProperty('error');
@@ -142,6 +145,14 @@ describe.each(['legacy', 'modern'] as const)('a client of a %s server', (era) =>
     await client.send({ jsonrpc: '2.0', method: 'notifications/roots/list_changed' });
     for (const uri of ['test://a', 'test://b']) await postListening(url, uri);
     expect(reached()).toEqual(before);
+    const namesAt = async (at: string): Promise<readonly string[]> => {
+      const { result } = await postModern(at, 'tools/list');
+      return ((result?.['tools'] ?? []) as { name: string }[]).map(({ name }) => name);
+    };
+    expect(await namesAt(started.url)).toEqual(
+      expect.arrayContaining(['get_note', 'fetch_note', 'create_note']),
+    );
+    expect(await namesAt(url)).toEqual(['get_note', 'check_call', 'read_artifact']);
     const seenBy = async (at: string): Promise<string> =>
       JSON.stringify((await postModern(at, 'server/discover')).result?.['capabilities']);
     // The gateway shows a legacy server's capabilities only to sessions.

@@ -98,6 +98,25 @@ describe('a server that refuses requests', () => {
     expect(issuer.reached.filter((request) => request.startsWith('POST'))).toEqual([]);
   });
 
+  it('cannot have a client registered by any form of request', async () => {
+    const issuer = await startProgram();
+    const only = createOAuthFetch({
+      address: address(`${issuer.origin}/mcp`),
+      setting: undefined,
+      mayRegister: false,
+    });
+    const url = `${issuer.origin}/register`;
+    for (const init of [
+      { method: 'POST', body: '{}' },
+      { method: 'post', body: Buffer.from('{}') },
+      { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } },
+    ]) {
+      await expect(only(url, init)).rejects.toThrow('only while a person signs in');
+      await expect(only(new Request(url, init))).rejects.toThrow('only while a person signs in');
+    }
+    expect(issuer.reached).toEqual([]);
+  });
+
   it('cannot lead a sign-in to plain http on another machine, or to a page that is not of the web', async () => {
     for (const issuer of ['http://login.example.com', 'file:///etc/passwd', 'http://10.0.0.1:2375']) {
       const server = await startProgram((path) =>

@@ -212,7 +212,7 @@ describe('a task of a server', () => {
     expect(updates()).toEqual(['two', 'one']);
   });
 
-  it('that its server ends while a question waits ends its call, and the question is withdrawn', async () => {
+  it('a task of a server that its server ends while a question waits ends its call, and the question is withdrawn', async () => {
     const { get, started, say } = await start();
     const capabilities = { ...withTasks, elicitation: {} };
     const asks = { who: { method: 'elicitation/create', params: { mode: 'form', message: 'Who?' } } };
@@ -226,7 +226,7 @@ describe('a task of a server', () => {
     expect(JSON.stringify(await get(taskId))).not.toContain('inputRequests');
   });
 
-  it('that asks without end fails, and so does its call', async () => {
+  it('a task of a server that asks without end fails, and so does its call', async () => {
     const { get, started, say } = await start();
     const capabilities = { ...withTasks, elicitation: {} };
     const { result } = await postModern(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/clock.ts';
+import { systemClock } from '../../../src/base/deadlines.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import { compileCache } from '../../frameworks/suite/package-arguments.ts';
@@ -15,7 +15,7 @@ const hostile: ServerEntry = {
   isDisabled: false,
   type: 'stdio',
   command: process.execPath,
-  args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'hostile-server.ts')],
+  args: [join(import.meta.dirname, 'hostile-server.ts')],
   env: compileCache,
 };
 
@@ -168,7 +168,7 @@ describe('names', () => {
   it.each([
     ['a', 'a__b'],
     ['a b', 'a_b'],
-  ])('of the servers %s and %s would collide, so the gateway does not start', async (one, two) => {
+  ])('names of the servers %s and %s would collide, so the gateway does not start', async (one, two) => {
     await expect(startGateway([one, two].map((name) => ({ ...hostile, name })))).rejects.toThrow(
       'Rename one of them',
     );

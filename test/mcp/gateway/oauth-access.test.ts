@@ -15,6 +15,7 @@ import { createManualClock } from '../../../src/testing/manual-clock.ts';
 import type { TestProvider } from '../../oidc-provider.ts';
 import { machineClient, startOidcProvider } from '../../oidc-provider.ts';
 import { effectServer, makeFolder } from './start-gateway.ts';
+import { findCalls } from '../../../src/ledger/reads.ts';
 
 const scopes = ['quittance:operator', 'quittance:viewer', 'other'];
 const [bot, reader, stranger] = ['bot', 'reader', 'stranger'].map((id) => machineClient(id)) as [
@@ -135,12 +136,18 @@ describe('the endpoint as an OAuth 2.1 resource server', () => {
     const client = await connect(url, token);
     const result = await client.callTool({ name: 'get_meta', arguments: {} });
     expect(JSON.stringify(result)).not.toContain(token);
-    const { rows } = await ledger.queries.findCalls({ limit: 10 });
-    const events = await ledger.journal.readSession(rows[0]?.sessionId ?? '');
+    const { rows } = await findCalls(ledger, { limit: 10 });
+    const events = await ledger.readSession(rows[0]?.sessionId ?? '');
     expect(JSON.stringify(events)).not.toContain(token);
     expect(events.find(({ type }) => type === 'tool.requested')).toMatchObject({
       principal: { userId: 'bot', claims: { issuer: provider.issuer, scope: ['quittance:operator'] } },
-      askedBy: { kind: 'provider', issuer: provider.issuer, subject: 'bot', method: 'oauth' },
+      askedBy: {
+        kind: 'provider',
+        issuer: provider.issuer,
+        subject: 'bot',
+        method: 'oauth',
+        roles: ['operator'],
+      },
     });
   });
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';
 import { startServer } from './start-server.ts';
+import { findCalls, readWholeArtifact } from '../../../src/ledger/reads.ts';
 
 const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz123456';
 const png =
@@ -177,14 +178,14 @@ describe.each(['legacy', 'modern'] as const)('the result that a %s client gets',
     expect(content).toEqual(result?.content);
     expect(_meta).toMatchObject(result?._meta ?? {});
     const { ledger } = started;
-    const [stored] = (await ledger.queries.findCalls({ toolName: 'get_media', limit: 1 })).rows;
+    const [stored] = (await findCalls(ledger, { toolName: 'get_media', limit: 1 })).rows;
     const { sessionId = '', callId = '' } = stored ?? {};
-    const read = await ledger.journal.readCall(sessionId, callId);
+    const read = await ledger.readCall(sessionId, callId);
     const responded = read?.events.findLast(({ type }) => type === 'tool.responded');
     const text = JSON.stringify(responded);
     expect(text).not.toContain(png);
     const ids = [...new Set(text.match(/art_\w+/g))];
-    const kept = await Promise.all(ids.map(async (id) => ledger.artifacts.read(sessionId, id)));
+    const kept = await Promise.all(ids.map(async (id) => readWholeArtifact(ledger, sessionId, id)));
     expect(
       kept.map((artifact) => Buffer.from((artifact?.content ?? '') as Uint8Array).toString('base64')),
     ).toEqual(expect.arrayContaining([png, wav]));
@@ -248,7 +249,7 @@ describe.each(['legacy', 'modern'] as const)('the result that a %s client gets',
     expect(blobs.map((blob) => Buffer.from(blob, 'base64').toString()).join()).not.toContain(secret);
     expect(blobs).toHaveLength(1);
     expect(seen[1]).toMatchObject({ structuredContent: { degrees: 20 } });
-    const kept = await started.ledger.entries.read({ limit: 1_000 });
+    const kept = await started.ledger.readEntries({ limit: 1_000 });
     expect(kept.length).toBeGreaterThan(0);
     expect(JSON.stringify(kept)).not.toContain(secret);
   });

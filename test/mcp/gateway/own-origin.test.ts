@@ -4,6 +4,41 @@ import { expect, it } from 'vitest';
 import { startRawServer } from './raw-server.ts';
 import { startGateway } from './start-gateway.ts';
 
+it('no answer may be stored by a cache', async () => {
+  const server = await startRawServer(
+    ({ method }) =>
+      method === 'tools/list'
+        ? { tools: [{ name: 'get_note', inputSchema: { type: 'object' } }] }
+        : { content: [{ type: 'text', text: 'a note' }] },
+    { era: 'legacy' },
+  );
+  const { url } = await startGateway([server.entry], { observe: true });
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+  };
+  const send = async (method: string, body: object | undefined): Promise<void> => {
+    const answer = await fetch(url, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }) }),
+    });
+    headers['mcp-session-id'] ??= answer.headers.get('mcp-session-id') ?? '';
+    expect([method, body, answer.headers.get('cache-control')]).toEqual([
+      method,
+      body,
+      expect.stringContaining('no-store'),
+    ]);
+    await answer.body?.cancel();
+  };
+  const clientInfo = { name: 'raw', version: '1' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  await send('POST', { method: 'initialize', params });
+  await send('POST', { method: 'tools/call', params: { name: 'get_note', arguments: {} } });
+  await send('GET', undefined);
+  await send('DELETE', undefined);
+});
+
 it('refuses pages of other origins, whatever their headers look like', async () => {
   const server = await startRawServer(() => ({ tools: [] }), { era: 'legacy' });
   const { url } = await startGateway([server.entry]);

@@ -21,6 +21,15 @@ export class WithNotices {
   }
 }
 
+/** An error instead of a result. */
+export class WithError {
+  readonly error: object;
+
+  constructor(error: object) {
+    this.error = error;
+  }
+}
+
 export type RawServer = {
   readonly entry: ServerEntry;
   /** Every message that reached the server, oldest first. */
@@ -73,7 +82,11 @@ export async function startRawServer(
         const notices = answered instanceof WithNotices ? answered.notices : [];
         const result = answered instanceof WithNotices ? answered.result : answered;
         const last =
-          result === undefined ? { error: { code: -32_601, message: 'Method not found' } } : { result };
+          result === undefined
+            ? { error: { code: -32_601, message: 'Method not found' } }
+            : result instanceof WithError
+              ? { error: result.error }
+              : { result };
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (const each of [...notices, { id, ...last }])
           response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...each })}\n\n`);

@@ -6,7 +6,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
-import type { Ledger } from '../../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../../src/ledger/ledger.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
@@ -43,7 +43,7 @@ describe('a server that was started again', () => {
       isDisabled: false,
       type: 'stdio',
       command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, 'hostile-server.ts')],
+      args: [join(import.meta.dirname, 'hostile-server.ts')],
       env: { HOSTILE_CHANGE: change },
     };
     const ledger = createMemoryLedger();
@@ -69,7 +69,7 @@ describe('a server that was started again', () => {
 /** A legacy client that can be asked, over the pipes of a gateway. */
 async function connectOverStdio(
   entry: ServerEntry,
-  ledger: Ledger,
+  ledger: OpenLedger,
 ): Promise<{ client: Client; leave: () => Promise<void> }> {
   const gateway = createMcpGateway({ config: { servers: [entry], observe: false }, ledger, version: '1' });
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
@@ -91,14 +91,14 @@ async function connectOverStdio(
 }
 
 describe('a held call', () => {
-  const approve = async (ledger: Ledger): Promise<void> => {
+  const approve = async (ledger: OpenLedger): Promise<void> => {
     const people = createPeopleRuntime(ledger);
     const [found] = (await people.confirmations.list({ status: 'pending' })).rows;
     const { confirmationId = '', inputDigest = '' } = found ?? {};
     await people.confirmations.decide(confirmationId, { decision: 'approve', by: 'Grace', inputDigest });
   };
   /** Holds a call in a gateway that then ends. Returns the ledger, opened again, and the id of the call. */
-  async function holdAndEnd(entry: ServerEntry): Promise<{ ledger: Ledger; callId: string }> {
+  async function holdAndEnd(entry: ServerEntry): Promise<{ ledger: OpenLedger; callId: string }> {
     const path = join(makeFolder(), 'ledger.db');
     const first = await openLedger(path);
     const ends: (() => Promise<void>)[] = [];

@@ -1,11 +1,11 @@
 /** A server cannot keep the gateway busy with schemas, lists or announcements. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { readListedSchema } from '../../../src/mcp/tools/listed-schema.ts';
-import { compileJsonSchema } from '../../../src/tool/json-schema.ts';
+import { readListedSchema } from '../../../src/mcp/tools/tool-from-listed.ts';
+import { compileJsonSchema } from '../../../src/tool/schema.ts';
 import { readForeignSchema, schemaBounds } from '../../../src/tool/foreign-schema.ts';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
-import { postModern, startRawServer, WithNotices } from './raw-server.ts';
+import { postModern, startRawServer, WithError, WithNotices } from './raw-server.ts';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';
 
@@ -172,26 +172,67 @@ describe('a server with long lists', () => {
   };
   const inputSchema = { type: 'object' };
 
-  it('of tools is listed up to a thousand of them', async () => {
+  it('a server with long lists of tools is listed up to a thousand of them', async () => {
     const tools = Array.from({ length: 1_100 }, (_, index) => ({ name: `get_${index}`, inputSchema }));
     const { gateway } = await listOf('tools', tools);
     expect(gateway.status().servers[0]?.tools).toBe(1_000);
   });
 
-  it('of tools is listed up to a size', async () => {
+  it('a server with long lists of tools is listed up to a size', async () => {
     const examples = Array.from({ length: 30_000 }, (_, index) => index);
     const tools = list(10, (index) => ({ name: `get_${index}`, inputSchema: { ...inputSchema, examples } }));
     const { gateway } = await listOf('tools', tools as readonly object[]);
     expect(gateway.status().servers[0]?.tools).toBe(3);
   });
 
-  it('of prompts is shown up to ten thousand of them', async () => {
+  it('a server with long lists of prompts is shown up to ten thousand of them', async () => {
     const { url } = await listOf(
       'prompts',
       Array.from({ length: 10_100 }, (_, index) => ({ name: `p${index}` })),
     );
     const { result } = await postModern(url, 'prompts/list');
     expect(result?.['prompts']).toHaveLength(10_000);
+  });
+});
+
+describe('a server that says more than half a million characters', () => {
+  const long = 'https://a:b@'.repeat(45_000);
+  const part = (type: string): object => ({ type, data: 'A'.repeat(540_000), mimeType: 'image/png' });
+  const keys = Object.fromEntries(Array.from({ length: 75_000 }, (_, index) => [`k${index}`, '']));
+  it.each<[string, unknown]>([
+    ['in a text', { content: [{ type: 'text', text: long }] }],
+    ['in structured content', { content: [], structuredContent: { a: long } }],
+    ['in a name', { content: [{ type: 'resource_link', uri: 'test://a', name: long }] }],
+    ['in metadata', { content: [], _meta: { a: long } }],
+    ['in many parts', { content: list(25_000, () => ({ type: 'text', text: 'a' })) }],
+    ['in many keys', { content: [], structuredContent: keys }],
+    ['in many numbers', { content: [], structuredContent: { a: list(26_000, (index) => 4e15 + index) } }],
+    ['in many empty texts', { content: [], structuredContent: { a: list(500_001, () => '') } }],
+    ['in the data of a text', { content: [part('text')] }],
+    ['in an error', new WithError({ code: -1, message: long, data: { a: long } })],
+  ])('%s is not looked through', async (_, result) => {
+    const server = await startRawServer(({ method }) =>
+      method === 'tools/list' ? { tools: [{ name: 'get_note', inputSchema: { type: 'object' } }] } : result,
+    );
+    const { url } = await startGateway([server.entry], { observe: true });
+    const text = JSON.stringify(await postModern(url, 'tools/call', { name: 'get_note', arguments: {} }));
+    expect(text.length).toBeLessThan(20_000);
+    expect(text).toMatch(/more than half a million characters|"code":-1/);
+  });
+
+  it.each<[string, object]>([
+    ['as much in a picture', part('image')],
+    ['as much in a file', { type: 'resource', resource: { uri: 'test://a', blob: 'A'.repeat(540_000) } }],
+    ['a little less in a text', { type: 'text', text: 'a line of a log\n'.repeat(30_000) }],
+  ])('may send %s', async (_, content) => {
+    const server = await startRawServer(({ method }) =>
+      method === 'tools/list'
+        ? { tools: [{ name: 'get_note', inputSchema: { type: 'object' } }] }
+        : { content: [content] },
+    );
+    const { url } = await startGateway([server.entry], { observe: true });
+    const { result } = await postModern(url, 'tools/call', { name: 'get_note', arguments: {} });
+    expect(result).not.toHaveProperty('isError');
   });
 });
 
@@ -202,7 +243,7 @@ describe('a server whose tools change', () => {
     inputSchema: { type: 'object', properties: {} },
   });
 
-  it('with each listing is taken over a limited number of times', async () => {
+  it('a server whose tools change with each listing is taken over a limited number of times', async () => {
     let listings = 0;
     const server = await startRawServer(({ method }) =>
       method === 'tools/list'
@@ -219,7 +260,7 @@ describe('a server whose tools change', () => {
     expect(seen.size).toBeLessThan(25);
   });
 
-  it('and says so thousands of times, is listed a few times', async () => {
+  it('a server whose tools change and says so thousands of times, is listed a few times', async () => {
     let listings = 0;
     const storm = Array.from({ length: 5_000 }, () => ({ method: 'notifications/tools/list_changed' }));
     const server = await startRawServer(({ method }) => {
@@ -234,7 +275,7 @@ describe('a server whose tools change', () => {
     expect(listings).toBeLessThan(300);
   });
 
-  it('and says so on the connection that clients share, is listed a few times', async () => {
+  it('a server whose tools change and says so on the connection that clients share, is listed a few times', async () => {
     let listings = 0;
     const storm = Array.from({ length: 500 }, () => ({ method: 'notifications/tools/list_changed' }));
     const server = await startRawServer(
@@ -251,7 +292,7 @@ describe('a server whose tools change', () => {
     expect(listings).toBeLessThan(6);
   });
 
-  it('and that lists hundreds of large tools, leaves the event loop free in between', async () => {
+  it('a server whose tools change and that lists hundreds of large tools, leaves the event loop free in between', async () => {
     const tools = Array.from({ length: 300 }, (_, index) => ({
       name: `get_note_${index}`,
       inputSchema: object(many(30, () => ({ type: 'string', minLength: index }))),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
-import type { Ledger } from '../../../src/ledger/ledger.ts';
+import type { OpenLedger } from '../../../src/ledger/ledger.ts';
 import type { ServerEntry, ToolSetting } from '../../../src/mcp/config/server-entry.ts';
 import type { Caller } from '../../../src/mcp/gateway/client-request.ts';
 import type { McpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
@@ -13,6 +13,7 @@ import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
 import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
 import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
 import { compileCache } from '../../frameworks/suite/package-arguments.ts';
+import { findCalls } from '../../../src/ledger/reads.ts';
 
 export const ada: Caller = { id: 'ada', principal: { userId: 'ada' }, askedBy: undefined, readsOnly: false };
 
@@ -35,7 +36,6 @@ export const effectServer = (
   type: 'stdio',
   command: process.execPath,
   args: [
-    '--disable-warning=ExperimentalWarning',
     join(import.meta.dirname, 'effect-server.ts'),
     file,
     ...(era === undefined ? [] : [era]),
@@ -49,7 +49,7 @@ export const effectsIn = (file: string): readonly string[] =>
 
 export type StartedGateway = {
   readonly gateway: McpGateway;
-  readonly ledger: Ledger;
+  readonly ledger: OpenLedger;
   readonly url: string;
   /** Connects a client that calls itself `probe`, unless it says otherwise. */
   readonly connect: (
@@ -98,10 +98,10 @@ export const sessionOf = (clientName: string): string => `mcp:${ada.id}:${client
 
 /** The calls of a ledger: tool, status and code. `clientName`: only those of this client. */
 export async function callsIn(
-  ledger: Ledger,
+  ledger: OpenLedger,
   clientName?: string,
 ): Promise<readonly (readonly [string, string, string?])[]> {
-  const { rows } = await ledger.queries.findCalls({ limit: 1_000 });
+  const { rows } = await findCalls(ledger, { limit: 1_000 });
   return rows
     .filter(({ sessionId }) => clientName === undefined || sessionId.startsWith(sessionOf(clientName)))
     .toReversed()

@@ -220,7 +220,7 @@ describe('attack: a hostile list', () => {
     expect(readFileSync(`${shop.ledger}.reviews`, 'utf8')).not.toMatch(/secret-\d/);
   });
 
-  test('of ten thousand tools is listed', async () => {
+  test('attack: a hostile list of ten thousand tools is listed', async () => {
     const tools = Array.from({ length: 10_000 }, (_, index) => ({ ...read, name: `tool_${index}` }));
     expect(await rows(await openShop(...tools))).toHaveLength(10_000);
   });

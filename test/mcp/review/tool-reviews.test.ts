@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { contractsFromMultiple } from '../../../src/contracts/from-multiple.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { reviewRules } from '../../../src/mcp/review/review-rules.ts';
+import { reviewRules } from '../../../src/mcp/gateway/tool-catalog.ts';
 import { toReviewedServer } from '../../../src/mcp/review/review-content.ts';
 import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
 import type { ListedTool } from '../../../src/mcp/tools/listed-tool.ts';
@@ -76,7 +76,7 @@ describe.each(Object.entries(places))('answers %s', (_, open) => {
     expect(await theirs.refresh(['shop'])).toBe(false);
   });
 
-  test('of two people at once are all kept', async () => {
+  test('keeps concurrent reviews of two people', async () => {
     const documents = open();
     const names = ['a', 'b', 'c', 'd'];
     const tools = names.map((name) => ({ ...listed, name }));
@@ -149,7 +149,7 @@ describe('an answer', () => {
     expect(made.read(server({ name: 'other' }), listed).status).toBe('unknown');
   });
 
-  test('about one of two servers of the same name leaves the other as it is', async () => {
+  test('an answer about one of two servers of the same name leaves the other as it is', async () => {
     const made = await reviews();
     const other = server({ args: ['other.js'] });
     await made.note(other, [listed]);
@@ -195,7 +195,7 @@ describe('an answer', () => {
     expect(made.read(server(), poisoned).status).toBe('changed');
   });
 
-  test('of the configuration is bound to the tool at first sight, and a person accepts a change', async () => {
+  test('an answer of the configuration is bound to the tool at first sight, and a person accepts a change', async () => {
     const made = new ToolReviews(places['in memory'](), () => 1);
     const configured = server({ tools: { get_orders: { mode: 'safe_write' } } });
     expect(made.read(configured, listed)).toMatchObject({ status: 'approved', mode: 'safe_write' });
@@ -214,7 +214,7 @@ describe('an answer', () => {
     expect(made.read(configured, poisoned)).toMatchObject({ status: 'approved', mode: 'safe_write' });
   });
 
-  test('of the configuration ends with the setting', async () => {
+  test('an answer of the configuration ends with the setting', async () => {
     const made = new ToolReviews(places['in memory'](), () => 1);
     await made.note(server({ isTrusted: true }), [listed]);
     expect(made.read(server({ isTrusted: true }), listed)).toMatchObject({
@@ -224,7 +224,7 @@ describe('an answer', () => {
     expect(made.read(server(), listed).status).toBe('unknown');
   });
 
-  test('about a tool that says nothing about itself is needed even for a trusted server', () => {
+  test('an answer about a tool that says nothing about itself is needed even for a trusted server', () => {
     const made = new ToolReviews(places['in memory'](), () => 1);
     expect(made.read(server({ isTrusted: true }), { name: 'frobnicate' }).status).toBe('unknown');
   });
@@ -340,14 +340,14 @@ describe('a call of a tool', () => {
     return { ran, asked, fired: decided.flatMap(({ rules: marks }) => marks) };
   };
 
-  test('without an answer is held', async () => {
+  test('a call of a tool without an answer is held', async () => {
     expect(await run(listed, { observe: false })).toMatchObject({
       ran: 0,
       asked: [expect.stringContaining('a person decides')],
     });
   });
 
-  test('without an answer runs in observe mode, and the record says what would have been asked', async () => {
+  test('a call of a tool without an answer runs in observe mode, and the record says what would have been asked', async () => {
     expect(await run(listed, { observe: true })).toMatchObject({
       ran: 1,
       asked: [],
@@ -355,11 +355,11 @@ describe('a call of a tool', () => {
     });
   });
 
-  test('with an answer runs', async () => {
+  test('a call of a tool with an answer runs', async () => {
     expect(await run(listed, { observe: false, approved: listed })).toMatchObject({ ran: 1 });
   });
 
-  test('that a person blocked does not run and is not held, also in observe mode', async () => {
+  test('a call of a tool that a person blocked does not run and is not held, also in observe mode', async () => {
     for (const observe of [true, false])
       expect(await run(listed, { observe, approved: listed, verdict: 'block' })).toMatchObject({
         ran: 0,
@@ -368,7 +368,7 @@ describe('a call of a tool', () => {
       });
   });
 
-  test('with the answer to ask is held, although it only reads', async () => {
+  test('a call of a tool with the answer to ask is held, although it only reads', async () => {
     const how = { approved: listed, verdict: 'ask' } as const;
     expect(await run(listed, { observe: false, ...how })).toMatchObject({
       ran: 0,
@@ -380,7 +380,7 @@ describe('a call of a tool', () => {
     });
   });
 
-  test('that changed since the answer is held, also in observe mode', async () => {
+  test('a call of a tool that changed since the answer is held, also in observe mode', async () => {
     for (const observe of [true, false])
       expect(await run(poisoned, { observe, approved: listed })).toMatchObject({
         ran: 0,

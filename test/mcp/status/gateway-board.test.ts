@@ -1,13 +1,15 @@
+import { createMemoryLedger } from 'quittance/ledger';
+import { alterLedger } from '../../alter-ledger.ts';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OwnerStatus } from '../../../src/ledger/owners.ts';
+import type { OwnerStatus } from '../../../src/ledger/ledger.ts';
 import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
 import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
 import { GatewayBoard } from '../../../src/mcp/status/gateway-board.ts';
 import type { GatewayReport } from '../../../src/mcp/status/gateway-report.ts';
-import { shownAddress, shownError } from '../../../src/mcp/status/shown-address.ts';
+import { shownAddress, shownError } from '../../../src/mcp/gateway/gateway.ts';
 
 const report = (gatewayId: string, seenAt: number, more: Partial<GatewayReport> = {}): GatewayReport => ({
   gatewayId,
@@ -42,9 +44,9 @@ function makeBoards() {
   const ledger = join(mkdtempSync(join(tmpdir(), 'quittance-')), 'ledger.db');
   const clock = { now: 1_000_000 };
   const gone = new Set<string>();
-  const owners = {
-    statusOf: (ownerId: string): OwnerStatus => (gone.has(ownerId) ? 'gone' : 'unknown'),
-  };
+  const owners = alterLedger(createMemoryLedger(), {
+    statusOf: async (ownerId): Promise<OwnerStatus> => (gone.has(ownerId) ? 'gone' : 'unknown'),
+  });
   const open = (): GatewayBoard =>
     new GatewayBoard(openReviewDocuments({}, ledger, 'gateways'), owners, () => clock.now);
   return { clock, gone, open };

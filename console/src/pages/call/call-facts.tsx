@@ -36,6 +36,7 @@ export function CallFacts({
       </Link>,
     ],
     ['Mode', `${call.mode.replaceAll('_', ' ')} (${call.modeOrigin})`],
+    ['Risk', call.risk],
     [
       'Principal',
       principal && (

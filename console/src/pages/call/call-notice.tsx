@@ -1,7 +1,7 @@
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
 import { missingOf } from '../../../../src/call/quorum.ts';
-import { ApprovalProgress } from '../../../../src/react/approval-progress.tsx';
+import { ApprovalProgress } from '../../../../src/react/consent-panel.tsx';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import { reasonTable } from '../../../../src/call/reason.ts';
 import type { ReasonCode } from '../../../../src/call/reason.ts';

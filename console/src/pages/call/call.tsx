@@ -4,6 +4,7 @@ import { escapeRightToLeft } from '../../../../src/base/safe-text.ts';
 import type { ReactNode } from 'react';
 import { useEffect, useMemo } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
+import { ComparisonBlock } from '../../../../src/react/consent-panel.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
 import { readCallEvent } from '../../../../src/view/read-call-event.ts';
 import { pathOf } from '../../api/client.ts';
@@ -90,6 +91,13 @@ function Whole({ detail, reload }: Detail & { readonly reload: () => void }): Re
             <Panel title="Preview">
               <div className="qt-card plain">
                 <PreviewBlock shown={call.preview} />
+              </div>
+            </Panel>
+          )}
+          {call.comparison !== undefined && (
+            <Panel title="Compared with the last call">
+              <div className="qt-card plain">
+                <ComparisonBlock comparison={call.comparison} />
               </div>
             </Panel>
           )}

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
+import { limits } from '../../../../src/call/limits.ts';
 import { goTo } from '../../route.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { IdInput } from '../../ui/id-input.tsx';
@@ -85,7 +86,7 @@ function SearchField({ view }: { readonly view: CallsView }): ReactNode {
         aria-label="Search arguments, outputs, ids, people and messages"
         placeholder="Search, or args.cents>1000"
         title='Words in arguments, outputs, ids, users and messages. Conditions on arguments: args.cents>1000, args.to=ada@example.com, args.note="two words"'
-        maxLength={500}
+        maxLength={limits.searchChars}
         value={text}
         onValue={setText}
         onKeyDown={(event) => {

@@ -1,5 +1,5 @@
 /** Sample rules for users without any. */
-export const firstRules = `apiVersion: edictum/v1
+export const firstRules = `apiVersion: quittance/v1
 kind: Ruleset
 metadata: { name: first-rules }
 defaults: { mode: enforce }

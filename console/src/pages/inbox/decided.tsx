@@ -1,7 +1,7 @@
 /** Decided questions, newest first. */
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ReactNode } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../route.ts';
 import type { Column } from '../../ui/data-table.tsx';

@@ -2,7 +2,8 @@ import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { NewDelegation } from '../../../../src/http/api/confirmation.ts';
-import type { DelegationView } from '../../../../src/runtime/people/delegations.ts';
+import type { DelegationView } from '../../../../src/runtime/delegations.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import type { ApiError } from '../../api/client.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
@@ -61,7 +62,7 @@ export function DelegationForm({ onClose, onGiven }: Props): ReactNode {
           <input
             id={`${stem}reason`}
             value={typed.reason}
-            maxLength={1_000}
+            maxLength={limits.shortReasonChars}
             onChange={(event) => set({ reason: event.currentTarget.value })}
           />
         </div>
@@ -140,7 +141,7 @@ function PersonField({
       <input
         id={`${stem}to`}
         value={to}
-        maxLength={1_000}
+        maxLength={limits.shortReasonChars}
         aria-invalid={problem !== undefined}
         aria-describedby={`${stem}hint`}
         onChange={(event) => onTo(event.currentTarget.value)}

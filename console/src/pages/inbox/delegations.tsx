@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import { describePerson } from '../../../../src/call/describe-identity.ts';
 import type { DelegationList } from '../../../../src/http/api/confirmation.ts';
-import type { DelegationView } from '../../../../src/runtime/people/delegations.ts';
+import type { DelegationView } from '../../../../src/runtime/delegations.ts';
 import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError, useAnswer } from '../../api/use-answer.ts';

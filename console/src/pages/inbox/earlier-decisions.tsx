@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { describeDecider } from '../../../../src/call/describe-identity.ts';
 import type { ConfirmationPage } from '../../../../src/http/api/confirmation.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';

@@ -2,7 +2,8 @@ import { shownId } from '../../../../src/base/safe-id.ts';
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
-import type { GrantView } from '../../../../src/runtime/host/grant-view.ts';
+import type { GrantView } from '../../../../src/runtime/views.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import type { ApiError } from '../../api/client.ts';
 import { send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
@@ -76,7 +77,7 @@ export function GrantForm({ like, onClose, onGiven }: Props): ReactNode {
           {(field) => (
             <input
               {...field}
-              maxLength={1_000}
+              maxLength={limits.shortReasonChars}
               value={typed.reason}
               onChange={(event) => set({ reason: event.currentTarget.value })}
             />
@@ -109,7 +110,7 @@ function useNewGrant(
     sessionId: like.sessionId,
     toolName: like.toolName,
     where: sameArguments(like.input, like.hidden),
-    forMs: 3_600_000,
+    forMs: limits.grant.usualMs,
     uses: '',
     reason: '',
   }));

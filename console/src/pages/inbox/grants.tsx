@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import { safeJson } from '../../../../src/base/safe-text.ts';
 import type { GrantList } from '../../../../src/http/api/confirmation.ts';
-import type { GrantStatus, GrantView } from '../../../../src/runtime/host/grant-view.ts';
+import type { GrantStatus, GrantView } from '../../../../src/runtime/views.ts';
 import { remainingTime } from '../../../../src/view/remaining-time.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { useMay } from '../../api/use-me.ts';
@@ -28,6 +28,7 @@ const tones: { readonly [Status in GrantStatus]: Tone } = {
   used_up: 'quiet',
   expired: 'quiet',
   revoked: 'bad',
+  suspended: 'bad',
 };
 
 const snippet = `await runtime.grants.give({
@@ -153,9 +154,9 @@ const columns: readonly Column<GrantView>[] = [
   {
     head: 'Reason',
     className: 'wraps muted roomy',
-    cell: ({ reason, revoked }) =>
+    cell: ({ reason, revoked, why }) =>
       revoked === undefined ? (
-        <ForeignText text={reason ?? ''} />
+        <ForeignText text={why === undefined ? (reason ?? '') : `Does not apply: ${why}`} />
       ) : (
         <ForeignText
           text={`Revoked by ${describePerson({ name: revoked.by, identity: revoked.identity })}${revoked.reason === undefined ? '' : `: ${revoked.reason}`}`}
@@ -176,7 +177,7 @@ const revokeColumn = (onRevoke: (grant: GrantView) => void): Column<GrantView> =
   hidden: true,
   className: 'num',
   cell: (grant) =>
-    grant.status === 'active' && (
+    (grant.status === 'active' || grant.status === 'suspended') && (
       <button
         type="button"
         className="danger small"

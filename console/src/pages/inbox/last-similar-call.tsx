@@ -2,8 +2,8 @@
 import type { ReactNode } from 'react';
 import type { JsonValue } from '../../../../src/base/json.ts';
 import type { CallPage } from '../../../../src/http/api/call.ts';
-import { toShownArguments } from '../../../../src/ledger/shown-arguments.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import { toShownArguments } from '../../../../src/ledger/listed-call.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
 import { ForeignText } from '../../ui/foreign-text.tsx';

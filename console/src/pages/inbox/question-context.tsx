@@ -1,7 +1,7 @@
 /** What an approver may want to know besides the arguments: the conversation, similar calls, earlier decisions. */
 import type { ReactNode } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { Conversation } from '../../ui/conversation.tsx';

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';

@@ -1,15 +1,17 @@
 /** An open question: its reasons, the preview and arguments, and the possible answers. */
 import type { ReactNode } from 'react';
 import { useEffect, useId, useRef, useState } from 'react';
-import { IncompleteWarning } from '../../../../src/react/answer-bar.tsx';
+import {
+  IncompleteWarning,
+  ApprovalProgress,
+  ArtifactArguments,
+  ComparisonBlock,
+  UnreadNote,
+} from '../../../../src/react/consent-panel.tsx';
 import type { AnswerKind } from '../../../../src/react/answer-form.tsx';
 import { AnswerForm } from '../../../../src/react/answer-form.tsx';
-import { ApprovalProgress } from '../../../../src/react/approval-progress.tsx';
 import { ArgumentsBlock } from '../../../../src/react/arguments-block.tsx';
-import { ArtifactArguments } from '../../../../src/react/artifact-arguments.tsx';
-import { ComparisonBlock } from '../../../../src/react/comparison-block.tsx';
 import { PreviewBlock } from '../../../../src/react/preview-block.tsx';
-import { UnreadNote } from '../../../../src/react/unread-note.tsx';
 import type { Consent } from '../../../../src/react/use-consent.ts';
 import type { ReadingGate } from '../../../../src/react/use-reading-gate.ts';
 import { useReadingGate } from '../../../../src/react/use-reading-gate.ts';
@@ -146,7 +148,7 @@ function QuestionSubject({ call }: { readonly call: ToolCallView }): ReactNode {
       {preview === undefined && confirmation?.inputDigest !== undefined && (
         <section className="question-part">
           <h3>{confirmation.comparison === undefined ? 'No preview' : 'Compared with the last call'}</h3>
-          <ComparisonBlock comparison={confirmation.comparison} />
+          <ComparisonBlock comparison={confirmation.comparison ?? 'none'} />
         </section>
       )}
       {preview !== undefined && (

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { Age } from '../../ui/time.tsx';
 import { Countdown } from './countdown.tsx';
 import { riskLevel } from '../../../../src/view/risk-level.ts';

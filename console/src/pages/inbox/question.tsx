@@ -2,7 +2,7 @@
 import type { ReactNode, RefObject } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import type { SessionTerms } from '../../../../src/http/api/confirmation.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
 import { useConsent } from '../../../../src/react/use-consent.ts';
 import { useMay } from '../../api/use-me.ts';

@@ -2,6 +2,7 @@
 import { formatPath, isJsonObject, parseJson } from '../../../../src/base/json.ts';
 import type { JsonObject, JsonValue } from '../../../../src/base/json.ts';
 import type { NewGrant } from '../../../../src/http/api/confirmation.ts';
+import { limits } from '../../../../src/call/limits.ts';
 
 export type TypedGrant = {
   readonly sessionId: string;
@@ -13,11 +14,19 @@ export type TypedGrant = {
   readonly reason: string;
 };
 
+/** `15 minutes`, `1 hour`, `7 days`. */
+export function spanLabel(ms: number): string {
+  const [count, unit] =
+    ms < 3_600_000
+      ? [ms / 60_000, 'minute']
+      : ms < 86_400_000
+        ? [ms / 3_600_000, 'hour']
+        : [ms / 86_400_000, 'day'];
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+}
+
 export const durations: readonly { readonly label: string; readonly forMs: number | undefined }[] = [
-  { label: '15 minutes', forMs: 900_000 },
-  { label: '1 hour', forMs: 3_600_000 },
-  { label: '8 hours', forMs: 28_800_000 },
-  { label: '7 days', forMs: 604_800_000 },
+  ...limits.grant.offered.map((forMs) => ({ label: spanLabel(forMs), forMs })),
   { label: 'for the whole session', forMs: undefined },
 ];
 

@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { useId, useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
-import type { GrantView } from '../../../../src/runtime/host/grant-view.ts';
+import type { GrantView } from '../../../../src/runtime/views.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import type { ApiError } from '../../api/client.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { toApiError } from '../../api/use-answer.ts';
@@ -54,7 +55,7 @@ export function RevokeForm({ grant, onClose, onRevoked }: Props): ReactNode {
           <input
             id={field}
             value={reason}
-            maxLength={1_000}
+            maxLength={limits.shortReasonChars}
             onChange={(event) => setReason(event.currentTarget.value)}
           />
         </div>

@@ -1,5 +1,5 @@
 /** Words for the risk of a question, and the order of the inbox. */
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import type { RiskLevel } from '../../../../src/view/risk-level.ts';
 import { riskLevel } from '../../../../src/view/risk-level.ts';
 import type { Tone } from '../../ui/outcome-badge.tsx';

@@ -2,17 +2,10 @@
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import type { SessionTerms } from '../../../../src/http/api/confirmation.ts';
-import { isAnswerable } from '../../../../src/call/is-answerable.ts';
+import { isAnswerable } from '../../../../src/call/call.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import type { ShownConfirmation } from '../../../../src/view/tool-call-view.ts';
-
-const durations = [
-  { label: '15 minutes', forMs: 900_000 },
-  { label: '1 hour', forMs: 3_600_000 },
-  { label: '8 hours', forMs: 28_800_000 },
-  { label: '1 day', forMs: 86_400_000 },
-] as const;
-const counts = [3, 10, 30, 100] as const;
-const startTerms: SessionTerms = { forMs: 3_600_000, uses: 10 };
+import { spanLabel } from './read-grant.ts';
 
 type Props = {
   readonly confirmation: ShownConfirmation;
@@ -32,7 +25,7 @@ export function SessionApproval({ confirmation, terms, onTerms }: Props): ReactN
         <input
           type="checkbox"
           checked={terms !== undefined}
-          onChange={(event) => onTerms(event.currentTarget.checked ? startTerms : undefined)}
+          onChange={(event) => onTerms(event.currentTarget.checked ? limits.forSession.usual : undefined)}
         />
         Approve for this session
       </label>
@@ -44,7 +37,7 @@ export function SessionApproval({ confirmation, terms, onTerms }: Props): ReactN
             value={terms.uses}
             onChange={(event) => onTerms({ ...terms, uses: Number(event.currentTarget.value) })}
           >
-            {counts.map((uses) => (
+            {limits.forSession.offeredUses.map((uses) => (
               <option key={uses} value={uses}>
                 {uses} calls
               </option>
@@ -56,9 +49,9 @@ export function SessionApproval({ confirmation, terms, onTerms }: Props): ReactN
             value={terms.forMs}
             onChange={(event) => onTerms({ ...terms, forMs: Number(event.currentTarget.value) })}
           >
-            {durations.map(({ label, forMs }) => (
+            {limits.forSession.offered.map((forMs) => (
               <option key={forMs} value={forMs}>
-                {label}
+                {spanLabel(forMs)}
               </option>
             ))}
           </select>

@@ -10,7 +10,7 @@ import { useEffect, useState } from 'react';
 import { shownId } from '../../../../src/base/safe-id.ts';
 import type { SessionTerms } from '../../../../src/http/api/confirmation.ts';
 import type { OnDecide } from '../../../../src/react/use-consent.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { pathOf, send } from '../../api/client.ts';
 import { tellDecided } from '../../api/on-decided.ts';

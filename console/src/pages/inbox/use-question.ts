@@ -1,7 +1,7 @@
 /** A question and its call, built from the call's events. */
 import { useCallback, useMemo } from 'react';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import type { ToolCallView } from '../../../../src/view/tool-call-view.ts';
 import { findToolCall, noToolCalls, reduceToolCalls } from '../../../../src/view/tool-calls.ts';
 import type { ApiError } from '../../api/client.ts';

@@ -1,7 +1,7 @@
 /** Open questions, with the selected one next to the list. Only the address stores the selection. */
 import type { ReactNode } from 'react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import type { ConfirmationView } from '../../../../src/runtime/host/confirmation-view.ts';
+import type { ConfirmationView } from '../../../../src/runtime/views.ts';
 import { isLarge, useFeed } from '../../api/use-feed.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../route.ts';

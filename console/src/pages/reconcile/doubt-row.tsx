@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/views.ts';
 import { Age } from '../../ui/time.tsx';
 import { ForeignId, ForeignText } from '../../ui/foreign-text.tsx';
 

@@ -7,7 +7,7 @@ import type { DecidedBy, ToolResolved } from '../../../../src/call/event.ts';
 import type { CallDetail } from '../../../../src/http/api/call.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
 import { ToolCallCard } from '../../../../src/react/tool-call-card.tsx';
-import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/views.ts';
 import { resolutionWords } from '../../../../src/view/status-words.ts';
 import { findToolCall, noToolCalls, reduceToolCalls } from '../../../../src/view/tool-calls.ts';
 import type { ApiError } from '../../api/client.ts';

@@ -1,7 +1,7 @@
 /** Calls with an unknown effect, until a person or the tool resolves them. */
 import type { ReactNode } from 'react';
 import { useCallback, useMemo } from 'react';
-import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/views.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo, useRoute } from '../../route.ts';
 import { Empty } from '../../ui/empty.tsx';

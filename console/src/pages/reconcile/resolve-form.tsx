@@ -4,6 +4,7 @@ import { formatPath, parseJson } from '../../../../src/base/json.ts';
 import type { Resolution } from '../../../../src/call/event.ts';
 import type { NewResolution } from '../../../../src/http/api/confirmation.ts';
 import { resolutionWords } from '../../../../src/view/status-words.ts';
+import { limits } from '../../../../src/call/limits.ts';
 
 const choices: readonly { readonly resolution: Resolution; readonly means: string }[] = [
   {
@@ -52,7 +53,7 @@ export function ResolveForm({
           id={`${stem}reason`}
           className="prose"
           rows={2}
-          maxLength={10_000}
+          maxLength={limits.reasonChars}
           placeholder="e.g. the bank lists the transfer as no. 4711"
           value={typed.reason}
           onChange={(event) => set({ reason: event.currentTarget.value })}

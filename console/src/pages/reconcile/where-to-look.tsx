@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { UnresolvedCall } from '../../../../src/runtime/host/unresolved-call.ts';
+import type { UnresolvedCall } from '../../../../src/runtime/views.ts';
 import { addressOf } from '../../route.ts';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Link } from '../../ui/link.tsx';

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useEffect, useState } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf } from '../../route.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -55,7 +56,7 @@ function CompareDialog({
           <IdInput
             type="search"
             placeholder="Search session ids"
-            maxLength={200}
+            maxLength={limits.searchChars}
             value={search}
             onValue={setSearch}
           />

@@ -55,14 +55,14 @@ function ForkDialog({
 }: Props & { readonly rows: readonly TimelineCall[]; readonly onClose: () => void }): ReactNode {
   const { name } = useMe();
   const [at, setAt] = useState(() => callId ?? startOf(rows));
-  const [goOn, setGoOn] = useState(false);
+  const [continues, setContinues] = useState(false);
   const { error, isSending, fork } = useFork(sessionId);
   const oldestFirst = rows.toReversed();
   const index = oldestFirst.findIndex(({ call }) => call.callId === at);
   const count = oldestFirst.length - Math.max(index, 0);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
-    fork({ callId: at, goOn });
+    fork({ callId: at, continue: continues });
   };
   return (
     <Dialog title="Fork this session" onClose={onClose}>
@@ -86,8 +86,8 @@ function ForkDialog({
         <label className="inline-check">
           <input
             type="checkbox"
-            checked={goOn}
-            onChange={({ currentTarget }) => setGoOn(currentTarget.checked)}
+            checked={continues}
+            onChange={({ currentTarget }) => setContinues(currentTarget.checked)}
           />
           Continue after a call that ends differently
         </label>

@@ -3,6 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import type { ReactNode } from 'react';
 import { useEffect, useRef, useState } from 'react';
 import type { SessionSummary } from '../../../../src/ledger/call-query.ts';
+import { limits } from '../../../../src/call/limits.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { addressOf, goTo } from '../../route.ts';
 import { IdInput } from '../../ui/id-input.tsx';
@@ -166,7 +167,7 @@ function SearchField({ search }: { readonly search: string }): ReactNode {
         data-search
         className="session-search"
         placeholder="Search session ids  ( / )"
-        maxLength={200}
+        maxLength={limits.searchChars}
         value={text}
         onValue={setText}
       />

@@ -70,7 +70,8 @@ export function ToolTable({ rows, order, reverse, onSort }: Props): ReactNode {
 }
 
 function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
-  const { name, description, mode, modeOrigin, known, handoff, calls, outcomes, errorRate, latency } = tool;
+  const { name, description, mode, modeOrigin, risk, known, handoff, calls, outcomes, errorRate, latency } =
+    tool;
   return (
     <tr>
       <th scope="row" className="tool-name">
@@ -90,6 +91,7 @@ function Row({ tool }: { readonly tool: ToolRow }): ReactNode {
           <span className="muted">
             {modeOriginWords[modeOrigin]}
             {handoff && ', handed off'}
+            {risk !== undefined && `, risk: ${risk}`}
           </span>
         </span>
       </td>

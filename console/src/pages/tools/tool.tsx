@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { safeId } from '../../../../src/base/safe-id.ts';
 import type { ToolDetail, ToolRow } from '../../../../src/http/api/tool.ts';
-import { toolModeTreatments } from '../../../../src/tool/mode.ts';
+import type { Treatment } from '../../../../src/tool/mode.ts';
+import { defaultTreatments, toolModeTreatments } from '../../../../src/tool/mode.ts';
 import { pathOf } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addressOf } from '../../route.ts';
@@ -120,9 +121,15 @@ function Board({ detail: { tool, schema, codes, schemas } }: { readonly detail: 
   );
 }
 
+const treatmentWords: { readonly [Of in Treatment]: string } = {
+  run: 'runs',
+  ask: 'asks a person',
+  ask_unless_undo: 'asks a person, unless the tool has undo',
+};
+
 function About({ tool }: { readonly tool: ToolRow }): ReactNode {
-  const { mode, modeOrigin, known, handoff, schemaDigest, drifted } = tool;
-  const { meaning, treatment } = toolModeTreatments[mode];
+  const { mode, modeOrigin, risk, known, handoff, schemaDigest, drifted } = tool;
+  const { meaning } = toolModeTreatments[mode];
   return (
     <dl className="facts">
       <dt>Mode</dt>
@@ -131,8 +138,10 @@ function About({ tool }: { readonly tool: ToolRow }): ReactNode {
       </dd>
       <dt>Meaning</dt>
       <dd>{meaning}</dd>
-      <dt>Treatment</dt>
-      <dd>{treatment}</dd>
+      <dt>Risk</dt>
+      <dd>{risk ?? 'none known'}</dd>
+      <dt>By default</dt>
+      <dd>{treatmentWords[defaultTreatments[mode]]}</dd>
       <dt>Executed by</dt>
       <dd>
         {known

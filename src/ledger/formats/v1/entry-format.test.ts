@@ -11,12 +11,10 @@ import type { Entry } from '../../journal.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
 import { isEmittedEvent } from '../../../call/emitted-event.ts';
 import { isQuittanceError } from '../../../base/error.ts';
-import { bodiesDigest } from './bodies-digest.ts';
-import { encodeCommonEvent } from './encode-common-event.ts';
-import { encodeEvent } from './encode-event.ts';
-import { isKnownEvent } from './event-table.ts';
+import { bodiesDigest } from '../../chain.ts';
+import { encodeCommonEvent, writeEntry } from './write-entry.ts';
+import { encodeEvent, isKnownEvent } from './event-table.ts';
 import { readEntry } from './read-entry.ts';
-import { writeEntry } from './write-entry.ts';
 
 const random = (): string => randomBytes(16).toString('base64url');
 
@@ -326,7 +324,7 @@ describe('data of a newer version', () => {
     expect(JSON.parse(again.bodies as string)).toEqual(JSON.parse(newer.bodies));
   });
 
-  test('in a newer format is rejected, with advice', () => {
+  test('data of a newer version in a newer format is rejected, with advice', () => {
     const text = newer.text.replace('"v":1', '"v":2');
     const run = (): unknown => readEntry({ text, bodies: undefined });
     expect(run).toThrow(/newer version wrote this ledger.*format 2.*Update the package/);
@@ -457,7 +455,7 @@ const plainFields: ReadonlySet<string> = new Set([
   provenance.model how fromCallId decision gates.gate decidedBy.name decidedBy.link.by decidedBy.link.typed policyVersion inputDigest changes.path changes.rule
   confirmationId asks.by.name asks.by.link.by asks.by.link.typed asks.code by by.name by.link.by by.link.typed idempotencyKey reserved.counter reserved.metric resolution outcome.callId outcome.toolName
   outcome.code outcome.reason outcome.artifactId error.reason boundary keptIn scope metric why parentSessionId droppedSessionId hash
-  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId previousOwner worker what.tokenDigest what.requestId what.replaces what.digest undoCallId refusedCallId stages.workflow stages.stageId grantId editedDigest editedHidden editedForm inputForm artifacts.artifactId editedArtifacts.artifactId asks.digest rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp workingDirectory@contracts.loaded`.split(
+  fromSessionId atCallId after entryIds timeoutEffect risk schemaDigest effect operationId previousOwner worker what.tokenDigest what.requestId what.replaces what.digest undoCallId refusedCallId stages.workflow stages.stageId grantId editedDigest editedHidden editedForm inputForm artifacts.artifactId editedArtifacts.artifactId asks.digest supersedes.sessionId supersedes.callId rules.ruleId rules.action rules.tags sideEffect behavior reason@behavior.failed forEvent forCallId triggeringEventId triggeringCallId workflow workflowVersion stageId toStageId documents.name documents.stamp workingDirectory@contracts.loaded`.split(
     /\s+/,
   ),
 ]);

@@ -5,12 +5,23 @@
  *
  * Names are permanent. A field may be added as an optional one; none may be renamed, moved or dropped.
  */
-import type { ArtifactArgument, EventType, QuittanceEvent, RuleMark } from '../../../call/event.ts';
+import type {
+  ArtifactArgument,
+  EventType,
+  QuittanceEvent,
+  RuleMark,
+  ToolRequested,
+  ToolResponded,
+} from '../../../call/event.ts';
 import type { ToolOutcome } from '../../../call/outcome.ts';
 import type { FallenVote } from '../../../call/vote.ts';
 import type { ReadEvent } from '../../unknown-event.ts';
-import type { Field, FieldTable } from './field.ts';
+import type { Field, FieldTable, Names } from './field.ts';
 import { body, ERASED, text } from './field.ts';
+import type { JsonObject, JsonValue } from '../../../base/json.ts';
+import { isJsonObject } from '../../../base/json.ts';
+import type { EmittedEvent } from '../../../call/emitted-event.ts';
+import { isReservedEventType, isEmittedEvent } from '../../../call/emitted-event.ts';
 
 type Envelope = 'id' | 'type' | 'sessionId' | 'turnId' | 'callId' | 'at' | 'cause';
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
@@ -112,6 +123,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     displayName: text('display_name'),
     mode: text('mode'),
     modeOrigin: text('mode_origin'),
+    risk: text('risk', { optional }),
     requestedInput: body('requested_input', erasedPayload),
     hidden: text('hidden', { absent: none }),
     requestDigest: text('request_digest'),
@@ -146,6 +158,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     rules: text('rules', { absent: none, items: ruleFields }),
     grantId: text('grant_id'),
     sideEffect: text('side_effect'),
+    comparison: body('comparison', { inside: { callId: 'call_id' } }),
   },
   'tool.held': {
     confirmationId: text('confirmation_id'),
@@ -169,6 +182,7 @@ export const eventTable: { readonly [Type in EventType]: FieldsOf<Type> } = {
     risk: text('risk', { absent: none }),
     schemaDigest: text('schema_digest'),
     comparison: body('comparison', { inside: { callId: 'call_id' } }),
+    supersedes: text('supersedes', { inside: { sessionId: 'session_id', callId: 'call_id' } }),
   },
   'tool.previewed': {
     operationId: text('operation_id'),
@@ -407,3 +421,140 @@ export const isEventType = (type: string): type is EventType => Object.hasOwn(ev
 
 /** Narrows a read event to those that this version knows. */
 export const isKnownEvent = (event: ReadEvent): event is QuittanceEvent => isEventType(event.type);
+
+export const emittedFields: { readonly [Name in 'by' | ('data' & keyof EmittedEvent)]: Field } = {
+  by: text('by'),
+  data: body('data', { erased: { value: {} } }),
+};
+
+/** True if events of this type have that shape. Any other event of unknown type is kept unchanged. */
+export const isWrittenAsEmitted = (
+  type: string,
+  inText: JsonObject,
+  inBody: JsonObject | null,
+  erased: boolean,
+): boolean =>
+  Object.hasOwn(inText, 'by') &&
+  typeof inText['by'] === 'string' &&
+  (erased || (inBody !== null && Object.hasOwn(inBody, 'data') && isJsonObject(inBody['data']))) &&
+  !isReservedEventType(type);
+
+/** Encodes one event for the text and the bodies of an entry, according to the table. */
+
+type Draft = { [name: string]: JsonValue };
+
+/** The two parts of an object. An empty part is undefined. */
+export type Parts = { readonly text: Draft | undefined; readonly body: Draft | undefined };
+
+export function encodeFields(fields: FieldTable, source: { readonly [name: string]: unknown }): Parts {
+  const parts: { text: Draft | undefined; body: Draft | undefined } = { text: undefined, body: undefined };
+  for (const [name, field] of Object.entries(fields)) {
+    // Events contain only JSON and undefined.
+    const value = source[name] as JsonValue | undefined;
+    if (value === undefined || isAbsent(value, field)) continue;
+    if (field.fields !== undefined) {
+      const inner = encodeFields(field.fields, value as JsonObject);
+      (parts.text ??= {})[field.name] = inner.text ?? {};
+      if (inner.body !== undefined) (parts.body ??= {})[field.name] = inner.body;
+    } else if (field.items !== undefined) {
+      const items = (value as readonly JsonObject[]).map((item) =>
+        encodeFields(field.items as FieldTable, item),
+      );
+      (parts.text ??= {})[field.name] = items.map((item) => item.text ?? {});
+      if (items.some((item) => item.body !== undefined))
+        (parts.body ??= {})[field.name] = items.map((item) => item.body ?? {});
+    } else (parts[field.where] ??= {})[field.name] = rename(value, field.inside);
+  }
+  return parts;
+}
+
+/** Renames the members of an object, or of each object of a list. */
+export function rename(value: JsonValue, names: Names | undefined): JsonValue {
+  if (names === undefined) return value;
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => rename(item, names));
+  if (!isJsonObject(value)) return value;
+  // fromEntries and not assignment: a key may be __proto__.
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [Object.hasOwn(names, name) ? names[name] : name, inner]),
+  );
+}
+
+const isAbsent = (value: JsonValue, { absent }: Field): boolean =>
+  Array.isArray(absent) ? Array.isArray(value) && value.length === 0 : value === absent;
+
+/** The entry of the event: values that the event shares with it are not repeated. */
+export type Holder = { readonly sessionId: string; readonly callId: string | undefined };
+
+/**
+ * The previous event in the entry. Turn and time are written only if they differ from its. The cause is written only
+ * if it is not that event; null means no cause.
+ */
+export type Previous = { readonly id: string; readonly turnId: string; readonly at: number };
+
+/**
+ * The text is written as JSON together with those of the other events, where members that are undefined are left out.
+ * The body is JSON already: `null` for an event without a body.
+ */
+export type EncodedEvent = { readonly text: object; readonly body: string };
+
+export function encodeEvent(event: ReadEvent, holder: Holder, previous?: Previous): EncodedEvent {
+  const fields = isEmittedEvent(event) ? emittedFields : (eventFieldsOf(event.type) ?? noFields);
+  const { text, body } = encodeFields(fields, event);
+  if (event.type === 'tool.responded') shortenResponse(event as ToolResponded, text, body);
+  if (event.type === 'tool.requested') shortenRequest(event as ToolRequested, text);
+  const unknown = 'unknownFields' in event ? event.unknownFields : undefined;
+  const whole: JsonObject = { ...toEnvelope(event, holder, previous), ...text };
+  const wholeBody = unknown === undefined ? body : merge(body ?? {}, unknown.body);
+  return {
+    text: unknown === undefined ? whole : merge(whole, unknown.text),
+    body: wholeBody === undefined || Object.keys(wholeBody).length === 0 ? 'null' : JSON.stringify(wholeBody),
+  };
+}
+
+const noFields: FieldTable = {};
+
+function toEnvelope(event: ReadEvent, holder: Holder, previous?: Previous): JsonObject {
+  const { id, type, sessionId, turnId, at, cause } = event;
+  const callId = 'callId' in event ? event.callId : undefined;
+  return {
+    id,
+    type,
+    ...(sessionId !== holder.sessionId && { session: sessionId }),
+    ...(turnId !== previous?.turnId && { turn: turnId }),
+    ...(callId !== holder.callId && { call: callId ?? null }),
+    ...(at !== previous?.at && { at }),
+    ...(cause !== previous?.id && { cause: cause ?? null }),
+  };
+}
+
+/** Omits a display name that equals the name. */
+function shortenRequest({ toolName, displayName }: ToolRequested, text: Draft | undefined): void {
+  if (toolName === displayName) delete text?.['display_name'];
+}
+
+/** Omits derivable values: the id of the call, and a content that is the output. */
+function shortenResponse(
+  { outcome, callId, content }: ToolResponded,
+  text: Draft | undefined,
+  body: Draft | undefined,
+): void {
+  const written = text?.['outcome'] as { call_id?: string } | undefined;
+  if (written !== undefined && outcome.callId === callId) delete written.call_id;
+  if (outcome.type === 'ToolExecutionResult' && JSON.stringify(outcome.output) === content)
+    delete body?.['content'];
+}
+
+/** Puts unknown fields back in their place. */
+function merge(known: JsonObject, unknown: JsonObject): JsonObject {
+  const merged = new Map(Object.entries(known));
+  for (const [name, value] of Object.entries(unknown)) merged.set(name, mergeValue(merged.get(name), value));
+  return Object.fromEntries(merged);
+}
+
+function mergeValue(known: JsonValue | undefined, unknown: JsonValue): JsonValue {
+  if (Array.isArray(known) && Array.isArray(unknown))
+    return (known as readonly JsonValue[]).map((item, index) =>
+      mergeValue(item, (unknown as readonly JsonValue[])[index] ?? {}),
+    );
+  return isJsonObject(known) && isJsonObject(unknown) ? merge(known, unknown) : unknown;
+}

@@ -1,7 +1,7 @@
 /** The tools of this project, and the rules they are under. */
 import { createRuntime, defineTool, retry } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 
 /** Stands for your payment service. */
@@ -11,6 +11,7 @@ const refund = defineTool({
   name: 'refund',
   description: 'Refunds a customer.',
   mode: 'external', // has effects outside, so the runtime never repeats it on its own
+  risk: 'none', // contracts.yaml says which refunds ask
   input: z.object({ order: z.string(), cents: z.int().positive() }),
   run: ({ order, cents }) => {
     refunds.set(order, cents); // call your payment service here
@@ -24,12 +25,13 @@ const contracts = await contractsFromYaml(`${import.meta.dirname}/contracts.yaml
 });
 
 /** Puts the tools under Quittance. Every call they get goes through the rules and into the ledger. */
-export const governProject = async (ledger: Ledger) => ({
+export const governProject = async (ledger: OpenLedger) => ({
   runtime: createRuntime({
     tools: [refund],
     ledger,
     contracts,
     behaviors: [retry()],
+    treatments: { risk: 'ask' }, // a person approves tools for money, credentials or code
     protectedFiles: { readOnly: [import.meta.filename] }, // no call may rewrite this file
   }),
 });
@@ -37,4 +39,4 @@ export const governProject = async (ledger: Ledger) => ({
 export type Governed = Awaited<ReturnType<typeof governProject>>;
 
 /** For the console: `quittance serve --runtime quittance.ts` runs approved calls with these tools. */
-export default async (ledger: Ledger) => (await governProject(ledger)).runtime;
+export default async (ledger: OpenLedger) => (await governProject(ledger)).runtime;

@@ -3,7 +3,7 @@ import { tool } from '@openai/agents';
 import { retry } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
 import { governTools } from 'quittance/openai-agents';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 
 /** Stands for your payment service. */
@@ -25,17 +25,18 @@ const contracts = await contractsFromYaml(`${import.meta.dirname}/contracts.yaml
 });
 
 /** Puts the tools under Quittance. Every call they get goes through the rules and into the ledger. */
-export const governProject = (ledger: Ledger) =>
+export const governProject = (ledger: OpenLedger) =>
   governTools([refund], {
     ledger,
     contracts,
     behaviors: [retry()],
-    // A refund has effects outside, so the runtime never repeats it on its own.
-    overrides: { refund: { mode: 'external' } },
+    treatments: { risk: 'ask' }, // a person approves tools for money, credentials or code
+    // A refund has effects outside, so the runtime never repeats it on its own. contracts.yaml says which ones ask.
+    overrides: { refund: { mode: 'external', risk: 'none' } },
     protectedFiles: { readOnly: [import.meta.filename] }, // no call may rewrite this file
   });
 
 export type Governed = Awaited<ReturnType<typeof governProject>>;
 
 /** For the console: `quittance serve --runtime quittance.ts` runs approved calls with these tools. */
-export default async (ledger: Ledger) => (await governProject(ledger)).runtime;
+export default async (ledger: OpenLedger) => (await governProject(ledger)).runtime;

@@ -1,8 +1,8 @@
 /** Where calls are recorded: a PostgreSQL server, for processes on any number of machines. */
 import { openLedger } from 'quittance/ledger';
-import type { Ledger } from 'quittance/store';
+import type { OpenLedger } from 'quittance/store';
 
-export async function openProjectLedger(): Promise<Ledger> {
+export async function openProjectLedger(): Promise<OpenLedger> {
   const url = process.env['QUITTANCE_LEDGER'];
   if (url === undefined || url === '')
     throw new Error(

@@ -1,0 +1,208 @@
+/**
+ * Makes the rows of lists from the entries: for a ledger of an older version, and to repair them.
+ *
+ * 1. Each step is a short transaction of its own, and `relisting` says how far the steps have come. Several processes may
+ *    take steps. If they are killed, the next one that opens the ledger goes on.
+ * 2. A step lists calls as they are now. Other processes may append meanwhile: they write the same rows.
+ * 3. Counts are made in the last step, from the rows. Until then they are not exact.
+ */
+import { isQuittanceError } from '../../base/error.ts';
+import { countEvent, countCall, newSessionTally, TallyChanges } from '../../ledger/call-tally.ts';
+import type { SessionTally } from '../../ledger/call-tally.ts';
+import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
+import { whenFree } from './backoff.ts';
+import type { CallLists, CountedRow } from './call-lists.ts';
+import {
+  countedColumns,
+  putSessionSql,
+  putTallySql,
+  toCounted,
+  toSessionRow,
+  toTallyRow,
+  wordTable,
+} from './call-lists.ts';
+import type { Database } from './database.ts';
+import { fromSqlText, prepareRow, prepareValue } from './database.ts';
+import { decode } from './entry-table.ts';
+import type { Sessions } from './sessions.ts';
+
+const entriesPerStep = 2_000;
+const mostNamed = 20;
+
+export type RelistParts = {
+  readonly database: Database;
+  readonly sessions: Sessions;
+  readonly lists: CallLists;
+};
+
+/** Runs work in a transaction. */
+type Run = <Result>(work: () => Result) => Promise<Result>;
+
+/** For a connection without a writer, before it is used for anything else. */
+export const createTransactions =
+  ({ database, sessions, lists }: RelistParts): Run =>
+  (work) =>
+    whenFree(() => {
+      const mayWrite = database.pragma('query_only', { simple: true }) === 0;
+      // A reader changes only its temporary tables.
+      database.exec(mayWrite ? 'BEGIN IMMEDIATE' : 'PRAGMA query_only = OFF; BEGIN');
+      try {
+        const result = work();
+        database.exec('COMMIT');
+        return result;
+      } finally {
+        if (database.inTransaction) {
+          database.exec('ROLLBACK');
+          sessions.forget();
+          lists.forget();
+        }
+        if (!mayWrite) database.pragma('query_only = ON');
+      }
+    });
+
+export type RelistProgress = { readonly position: number; readonly end: number };
+
+/** Is there a ledger of an older version to list, or a repair to continue? */
+export const isRelisting = (database: Database): boolean =>
+  prepareValue<number>(database, 'SELECT EXISTS (SELECT 1 FROM relisting)').get() === 1;
+
+/** Begins a repair. The search index is made anew, because its pages may be damaged. */
+export function beginRelisting({ database }: RelistParts): void {
+  database.exec(`
+    DELETE FROM relisting;
+    INSERT INTO relisting VALUES (0);
+    DROP TABLE IF EXISTS words;
+    ${wordTable}
+    DELETE FROM session_counts;
+  `);
+}
+
+/** Takes all steps that are left. Returns the calls and entries that could not be read, in words. */
+export async function relist(
+  parts: RelistParts,
+  run: Run,
+  onProgress: (progress: RelistProgress) => void = () => undefined,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const confirmations = new Set<string>();
+  for (;;) {
+    const progress = await run(() => takeStep(parts, confirmations, problems));
+    if (progress === undefined) return problems;
+    onProgress(progress);
+    await new Promise(setImmediate);
+  }
+}
+
+type Row = {
+  readonly position: number;
+  readonly session: number;
+  readonly name: string | null;
+  readonly call: string | null;
+  readonly version: number | null;
+  /** Only of an entry without a call. */
+  readonly text: string | null;
+};
+
+function takeStep(
+  parts: RelistParts,
+  confirmations: Set<string>,
+  problems: string[],
+): RelistProgress | undefined {
+  const { database, sessions, lists } = parts;
+  const from = prepareValue<number>(database, 'SELECT position FROM relisting').get();
+  if (from === undefined) return undefined;
+  const rows = prepareRow<Row>(
+    database,
+    `SELECT position, e.session, name, call, version, CASE WHEN call IS NULL THEN text END AS text
+     FROM entries AS e LEFT JOIN sessions USING (session) WHERE position > ? ORDER BY position LIMIT ?`,
+  ).all(from, entriesPerStep);
+  const tallies = new Map<number, SessionTally>();
+  const listed = new Set<number>();
+  const count = ({ session }: Row, { events }: Pick<ReadEntry, 'events'>): void => {
+    const tally = tallies.get(session) ?? newSessionTally('');
+    tallies.set(session, tally);
+    for (const { at } of events) countEvent(tally, at);
+  };
+  for (const row of rows)
+    try {
+      if (row.call === null) count(row, decode({ text: row.text ?? '', bodies: null }));
+      if (row.call === null || row.version !== 1 || row.name === null) continue;
+      const head = sessions.read(fromSqlText(row.name));
+      if (head === undefined) continue;
+      listed.add(row.position);
+      for (const entry of lists.rewrite(head, fromSqlText(row.call), confirmations)) count(row, entry);
+    } catch (error) {
+      if (!isQuittanceError(error) || error.code === 'ledger.unavailable') throw error;
+      if (problems.length < mostNamed)
+        problems.push(`The entry at position ${row.position} cannot be listed: ${error.message}`);
+    }
+  const putSession = prepareRow<never>(database, putSessionSql);
+  for (const [session, tally] of tallies) putSession.run(...toSessionRow(session, tally));
+  const isLast = rows.length < entriesPerStep;
+  const until = rows.at(-1)?.position ?? from;
+  dropStrays(database, listed, from, isLast ? Number.MAX_SAFE_INTEGER : until);
+  if (isLast) finish(parts, confirmations);
+  else prepareRow<never>(database, 'UPDATE relisting SET position = ?').run(until);
+  const end = prepareValue<number>(database, 'SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
+  return { position: until, end };
+}
+
+/** Drops rows that no call has. */
+function dropStrays(database: Database, listed: ReadonlySet<number>, from: number, until: number): void {
+  const found = prepareValue<number>(
+    database,
+    'SELECT position FROM calls WHERE position > ? AND position <= ?',
+  );
+  const drop = prepareRow<never>(database, 'DELETE FROM calls WHERE position = ?');
+  for (const position of found.all(from, until)) if (!listed.has(position)) drop.run(position);
+}
+
+function finish({ database, sessions, lists }: RelistParts, confirmations: ReadonlySet<string>): void {
+  dropStrayConfirmations(database, sessions, lists, confirmations);
+  const tallies = new TallyChanges();
+  const counted = new Map<number, SessionTally>();
+  for (const row of prepareRow<CountedRow>(database, `SELECT ${countedColumns} FROM calls`).iterate()) {
+    const call = toCounted(row);
+    tallies.add(undefined, call);
+    const tally = counted.get(row.session) ?? newSessionTally('');
+    counted.set(row.session, tally);
+    countCall(tally, call);
+  }
+  prepareRow<never>(database, 'DELETE FROM tallies').run();
+  const putTally = prepareRow<never>(database, putTallySql);
+  for (const tally of tallies.take()) putTally.run(...toTallyRow(tally));
+  prepareRow<never>(
+    database,
+    'UPDATE session_counts SET calls = 0, open_calls = 0, failures = 0, denials = 0, unresolved = 0',
+  ).run();
+  const putSession = prepareRow<never>(database, putSessionSql);
+  for (const [session, tally] of counted) putSession.run(...toSessionRow(session, tally));
+  prepareRow<never>(database, 'DELETE FROM relisting').run();
+}
+
+/** Other processes may have asked since a call was listed, so a question that was not seen is looked up. */
+function dropStrayConfirmations(
+  database: Database,
+  sessions: Sessions,
+  lists: CallLists,
+  seen: ReadonlySet<string>,
+): void {
+  type Asked = { confirmation_id: string; call_id: string; name: string | null };
+  const rows = prepareRow<Asked>(
+    database,
+    'SELECT confirmation_id, call_id, name FROM confirmations LEFT JOIN sessions USING (session)',
+  );
+  const drop = prepareRow<never>(database, 'DELETE FROM confirmations WHERE confirmation_id = ?');
+  for (const { confirmation_id: id, call_id: call, name } of rows.all())
+    if (!seen.has(id) && !isAsked(id, call, name)) drop.run(id);
+
+  function isAsked(id: string, call: string, name: string | null): boolean {
+    try {
+      const head = name === null ? undefined : sessions.read(fromSqlText(name));
+      const asked = head && lists.read(head, fromSqlText(call))?.confirmations;
+      return asked?.some(({ confirmationId }) => confirmationId === fromSqlText(id)) ?? false;
+    } catch {
+      return false; // not written by this program
+    }
+  }
+}
