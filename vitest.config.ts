@@ -46,6 +46,7 @@ export const core = {
     name: 'core',
     include: ['{src,test}/**/*.test.ts'],
     exclude: ['**/node_modules/**', withFrameworks, withBrowser, withReact],
+    setupFiles: ['test/fixed-seed.ts'],
     // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
     isolate: false,
   },
@@ -83,6 +84,7 @@ export default defineConfig({
           name: 'react',
           expect: expectOfPages,
           include: [withReact],
+          setupFiles: ['test/fixed-seed.ts'],
           globalSetup: 'test/console/build.ts',
           isolate: false,
         },

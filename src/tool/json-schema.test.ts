@@ -362,6 +362,23 @@ describe('the evaluator', () => {
     expect(compiled.check({ a: 1 })).toMatchObject({ ok: false, issues: [{ path: [] }] });
   });
 
+  test.each(['draft 2020-12', 'draft 2019-09'])(
+    'checks members of a schema for which generated code of %s threw',
+    (draft) => {
+      const $schema = `https://json-schema.org/draft/${draft.slice('draft '.length)}/schema`;
+      const inner = {
+        oneOf: [{ type: 'string', additionalProperties: { else: false, const: 1 } }],
+        patternProperties: { a: false },
+      };
+      const compiled = compileSchema(
+        { $schema, ...object({ v: { allOf: [inner] } }) },
+        { what: 'input', tool: 't' },
+      );
+      expect(JSON.stringify(compiled.check({ v: { a: [] } }))).toContain('schema is false');
+      expect(compiled.check({ v: 'text' })).toMatchObject({ ok: true });
+    },
+  );
+
   test('judges as Ajv does where Ajv is right', () => {
     const { schema: schemas } = fc.letrec<{ schema: JsonValue }>((tie) => {
       const inner = tie('schema') as fc.Arbitrary<JsonValue>;

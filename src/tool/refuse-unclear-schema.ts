@@ -159,11 +159,15 @@ function unknownFormat(format: string, at: string, formats: ReadonlySet<string>)
 /** Next to these, Ajv does not know which items or properties were evaluated. */
 const inPlace = ['allOf', 'anyOf', 'oneOf', 'not', 'if', '$ref', 'dependentSchemas', 'contains'];
 
+/** Ajv's code for these judges some values wrongly and throws for others. */
+const evaluatedKeywords = ['unevaluatedItems', 'unevaluatedProperties'];
+
 /** Does Ajv judge values by this schema wrongly, or fail to compile it? */
 export const isMisjudged = (schema: JsonObject): boolean =>
   [...walkSchema(schema, '#')].some(({ node, at }) => {
     const reference = ownValue(node, '$ref');
     return (
+      evaluatedKeywords.some((key) => Object.hasOwn(node, key)) ||
       findMisjudged(node, at) !== undefined ||
       (Object.hasOwn(node, '$id') && node !== schema) ||
       (typeof reference === 'string' && !reference.startsWith('#'))
@@ -176,7 +180,7 @@ function findMisjudged(node: JsonObject, at: string): UnclearKeyword | undefined
     return refuse('$dynamicRef', `It has "$dynamicRef" at ${at}, which is not supported. Use "$ref".`);
   if (Object.hasOwn(node, '$recursiveRef') && node['$recursiveAnchor'] !== undefined)
     return refuse('$recursiveRef', `It has "$recursiveRef" at ${at}, which is not supported. Use "$ref".`);
-  const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => Object.hasOwn(node, key));
+  const unevaluated = evaluatedKeywords.filter((key) => Object.hasOwn(node, key));
   if (unevaluated.length === 0) return undefined;
   const siblings = inPlace.filter((key) => Object.hasOwn(node, key));
   if (unevaluated.includes('unevaluatedItems') && siblings.length > 0)

@@ -307,6 +307,8 @@ function compileAlone(schema: JsonObject | boolean): JsonSchemaChecker {
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);
   addFormats(ajv);
+  // Generated code that collects evaluated properties can throw, so only schemas that need it collect them.
+  ajv.opts.unevaluated = JSON.stringify(schema).includes('"unevaluated');
   const steps = new CheckSteps();
   ajv.addKeyword({ keyword: stepKeyword, schema: false, errors: false, validate: () => steps.take() });
   refuseUnclearSchema(
