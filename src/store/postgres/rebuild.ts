@@ -6,8 +6,7 @@ import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import { createSalts } from '../files/spill-file.ts';
 import { toPgText, toTextArray } from './pg-values.ts';
-import type { EntryRow } from './entry-row.ts';
-import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { decode } from '../sql/entries.ts';
 import { withLiftedPositions } from './positions.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -248,13 +247,19 @@ const putListed = (query: PgQuery, rows: readonly ListedRow[]): Promise<unknown>
 
 /** Makes the rows of some calls of a session again. What the session counts must be the same. */
 export async function relistCalls(query: PgQuery, session: string, calls: readonly string[]): Promise<void> {
-  const rows = await query<EntryRow>(
-    `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 AND e.call_id = ANY ($2) ORDER BY e.sequence`,
+  type Row = {
+    readonly call_id: string;
+    readonly position: number;
+    readonly text: string;
+    readonly bodies: string | null;
+  };
+  const rows = await query<Row>(
+    `SELECT call_id, position, text, bodies FROM @entries WHERE session_id = $1 AND call_id = ANY ($2) ORDER BY sequence`,
     [session, toTextArray(calls)],
   );
   const listed = calls.flatMap((name) => {
     const own = rows.filter(({ call_id }) => call_id === name);
-    const call = listCall(own.map(decodeEntryRow));
+    const call = listCall(own.map(decode));
     return call === undefined ? [] : [{ session, name, call, position: own[0]?.position ?? 0 }];
   });
   await putListed(query, listed);

@@ -16,7 +16,6 @@ import { countCall, newSessionTally, TallyChanges } from '../../ledger/call-tall
 import type { ListedCall } from '../../ledger/listed-call.ts';
 import { countEntry, listEntry, toIndexWords } from '../../ledger/listed-call.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
 import type { ConfirmationSummary } from '../../ledger/call-query.ts';
 import type { CallRow } from '../sql/listed-rows.ts';
 import type { Session } from './sessions.ts';
@@ -258,10 +257,10 @@ export class CallLists {
   #read(head: Session, callId: string): Followed & { readonly entries: readonly ReadEntry[] } {
     this.#writeWaiting();
     const rows = this.#entries.ofCall(head, callId);
-    const entries = rows.map(decode);
-    const position = rows[0]?.position ?? 0;
+    const entries = rows.map(({ entry }) => entry);
+    const position = rows[0]?.row.position ?? 0;
     const listed = list(head, callId, entries);
-    const chars = rows.reduce((sum, { text, bodies }) => sum + text.length + (bodies?.length ?? 0), 0);
+    const chars = rows.reduce((sum, { row }) => sum + row.text.length + (row.bodies?.length ?? 0), 0);
     return { position, entries, listed, chars };
   }
 

@@ -11,8 +11,6 @@ type Row = {
   readonly owner: string | null;
 };
 
-const columns = 'SELECT name, position, holder, owner FROM cursors';
-
 export class CursorTable {
   readonly #sql: Statements;
 
@@ -21,16 +19,10 @@ export class CursorTable {
   }
 
   find(name: string): Cursor | undefined {
-    const row = this.#sql.row<Row>(`${columns} WHERE name = ?`).get(toSqlText(name));
+    const row = this.#sql
+      .row<Row>('SELECT name, position, holder, owner FROM cursors WHERE name = ?')
+      .get(toSqlText(name));
     return row && toCursor(row);
-  }
-
-  list(): readonly Cursor[] {
-    return this.#sql
-      .row<Row>(columns)
-      .all()
-      .map(toCursor)
-      .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
   /** Call inside a transaction. False if the cursor is not as expected. */

@@ -9,6 +9,8 @@ import type { SqlCondition, SqlDriver, SqlNames, SqlReader } from '../sql/driver
 import { readStoredName, toWhere, toValues } from '../sql/driver.ts';
 import type { CallRow, ListDialect, WordSearch, WordsFound } from '../sql/listed-rows.ts';
 import { createListedRows, toSummary } from '../sql/listed-rows.ts';
+import type { CursorDialect } from '../sql/cursors.ts';
+import type { EntryDialect } from '../sql/entries.ts';
 import type { SideDialect } from '../sql/side-rows.ts';
 import type { SideStateDialect } from '../sql/side-state.ts';
 import type { InspectDialect, StoredRow, WordCheck } from '../sql/inspect-lists.ts';
@@ -84,6 +86,21 @@ export const createSqliteReader = (database: Database): SqlReader => ({
 export const sqliteNames: SqlNames = { toText: toSqlText, fromText: fromSqlText };
 
 const named = 'LEFT JOIN (SELECT session, name AS session_id FROM sessions) USING (session)';
+
+export const entryDialect: EntryDialect = {
+  ...sqliteNames,
+  table: 'entries',
+  entries: `entries ${named}`,
+  call: 'call',
+  ofSession: 'session = (SELECT session FROM sessions WHERE name = ?)',
+  inSession: 'position',
+  contains: 'instr(text, ?) > 0',
+  visible: [],
+  sessions: '(SELECT session, name AS session_id, sequence, hash FROM sessions) s',
+  lastOf: `(SELECT position FROM entries AS x WHERE x.session = s.session AND x.position <= ? ORDER BY x.position DESC LIMIT 1)`,
+};
+
+export const cursorDialect: CursorDialect = { ...sqliteNames, cursors: 'cursors', owner: 'owner' };
 
 export const sideDialect: SideDialect = {
   ...sqliteNames,

@@ -12,7 +12,8 @@ import { totalsEntry } from '../../ledger/own-entry.ts';
 import { createSalts } from '../files/spill-file.ts';
 import type { Database } from './database.ts';
 import { fromSqlText } from './database.ts';
-import { decode, EntryTable } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
+import { EntryTable } from './entry-table.ts';
 import { markOf } from './marks.ts';
 import { Sessions } from './sessions.ts';
 import { Statements } from './statements.ts';
@@ -54,7 +55,7 @@ function markClaims({ sql, sessions, entries, put }: Parts): void {
     const key = fromSqlText(row.key);
     const session = sessions.read(fromSqlText(row.session));
     const found = session && entries.ofCall(session, fromSqlText(row.call));
-    const claiming = found?.findLast((entry) => decode(entry).claim?.key === key);
+    const claiming = found?.findLast(({ entry }) => entry.claim?.key === key)?.row;
     if (claiming !== undefined) put(markOf.claim(key), claiming.position);
   }
 }

@@ -31,7 +31,7 @@ import {
   versionOf,
 } from './schema.ts';
 import { saysWhereItStands } from './sessions.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import { countMarks } from './marks.ts';
 
 export async function* inspectFile(

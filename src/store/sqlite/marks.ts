@@ -13,7 +13,7 @@ import type { Entry } from '../../ledger/journal.ts';
 import { sessionCounterPrefixes } from '../../ledger/claims.ts';
 import { prepareValue } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import type { Statements } from './statements.ts';
 
 /** JSON, because SQLite stores UTF-8, in which all lone surrogates become one character. */

@@ -23,7 +23,7 @@ import {
 } from './call-lists.ts';
 import type { Database } from './database.ts';
 import { fromSqlText, prepareRow, prepareValue } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import type { Sessions } from './sessions.ts';
 
 const entriesPerStep = 2_000;

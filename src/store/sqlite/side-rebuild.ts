@@ -9,7 +9,7 @@ import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import { totalsEntry } from '../../ledger/own-entry.ts';
 import { isRefusedValue, fromSqlText, toSqlText } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import type { EntryTable } from './entry-table.ts';
 
 import { toDamagedFileError } from './file-trouble.ts';

@@ -25,7 +25,10 @@ import { createSalts, SpillFile } from '../files/spill-file.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { CallLists } from './call-lists.ts';
-import { createSqliteDriver, createSqliteRows, sideDialect } from './dialect.ts';
+import { createSqliteDriver, createSqliteRows, cursorDialect, entryDialect, sideDialect } from './dialect.ts';
+import { selectCursors } from '../sql/cursors.ts';
+import type { SqlDriver } from '../sql/driver.ts';
+import { createEntryReads } from '../sql/entries.ts';
 import { pageOfSideRows } from '../sql/side-rows.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { CursorTable } from './cursor-table.ts';
@@ -69,6 +72,7 @@ export class SqliteLedger implements OpenLedger {
   readonly #spillFile: SpillFile | undefined;
   readonly #watch: ChangeWatch;
   readonly #writer: WriterClient;
+  readonly #reads: ReturnType<typeof createEntryReads>;
   readonly #rows: RowReaders;
   readonly #salt = createSalts();
   readonly #dataVersion: Statement<number>;
@@ -135,7 +139,13 @@ export class SqliteLedger implements OpenLedger {
       },
       onEnd: (error) => this.#report(error),
     });
-    this.#rows = this.#createRows(createSqliteRows(database, this.#listOnce(readOnly)), cursors);
+    const driver = createSqliteDriver(database);
+    const toTrouble = (error: unknown): never => {
+      throw this.#toReadError(error);
+    };
+    const all: SqlDriver['all'] = (text, values) => driver.all<never>(text, values).catch(toTrouble);
+    this.#reads = createEntryReads({ ...driver, all }, entryDialect);
+    this.#rows = this.#createRows(createSqliteRows(database, this.#listOnce(readOnly)), { ...driver, all });
     if (!readOnly) database.pragma('query_only = ON');
   }
 
@@ -152,20 +162,26 @@ export class SqliteLedger implements OpenLedger {
     return this.#writer.send(order);
   }
 
-  /** Reads as of one moment. If the file cannot be read because its log was cut, the error says so. */
+  /** Reads as of one moment. */
   #read<Result>(read: () => Result): Result {
     try {
       return this.#sql.atOneMoment(read);
     } catch (error) {
-      if (isInputOutput(error)) {
-        const log = new WriterLog(this.#database, this.#path);
-        try {
-          log.requireWhole();
-        } finally {
-          log.close();
-        }
-      }
-      throw error;
+      throw this.#toReadError(error);
+    }
+  }
+
+  /** If the file cannot be read because its log was cut, the error says so. */
+  #toReadError(error: unknown): unknown {
+    if (!isInputOutput(error)) return error;
+    const log = new WriterLog(this.#database, this.#path);
+    try {
+      log.requireWhole();
+      return error;
+    } catch (cut) {
+      return cut;
+    } finally {
+      log.close();
     }
   }
 
@@ -188,18 +204,9 @@ export class SqliteLedger implements OpenLedger {
       return this.#entries.readCall(session, callId);
     });
 
-  readonly readSession: Ledger['readSession'] = async (sessionId, scope = 'all') =>
-    this.#read(() => {
-      const session = this.#sessions.read(sessionId);
-      return session === undefined ? [] : this.#entries.readSession(session, scope);
-    });
+  readonly readSession: Ledger['readSession'] = (...asked) => this.#reads.readSession(...asked);
 
-  readonly readEntries: Ledger['readEntries'] = async (query) =>
-    this.#read(() => {
-      if (query.sessionId === undefined) return this.#entries.read(query, undefined);
-      const session = this.#sessions.read(query.sessionId);
-      return session === undefined ? [] : this.#entries.read(query, session);
-    });
+  readonly readEntries: Ledger['readEntries'] = (query) => this.#reads.readEntries(query);
 
   readonly query: Ledger['query'] = (name, query) => this.#rows[name](query);
 
@@ -312,9 +319,10 @@ export class SqliteLedger implements OpenLedger {
     };
   }
 
-  #createRows(listed: ListedRows, cursors: CursorTable): RowReaders {
+  #createRows(listed: ListedRows, driver: SqlDriver): RowReaders {
     const sql = this.#sql;
     const [sessions, entries, owners] = [this.#sessions, this.#entries, this.#owners];
+    const { heads, measure, countSessions } = this.#reads;
     const side = new SideTables(sql, new Marks(sql, entries), entries, false);
     /** What a session says, as of one moment. */
     const ofSession = async <Found>(
@@ -339,35 +347,26 @@ export class SqliteLedger implements OpenLedger {
         pageOf(await ofSession(sessionId, (session) => side.readSealed(session, callId))),
       cursors: async ({ name }) => {
         if (this.#writer.isClosed) throw closedError();
-        return name === undefined ? page(cursors.list()) : pageOf(cursors.find(name));
+        return page(await selectCursors(driver, cursorDialect, name));
       },
       async owners(query) {
         if ('ownerId' in query)
           return pageOf({ ownerId: query.ownerId, status: owners.statusOf(query.ownerId) });
         return page(owners.findGone().map((ownerId) => ({ ownerId, status: 'gone' as const })));
       },
-      async heads(query) {
-        if ('limit' in query) return page(sql.atOneMoment(() => sessions.heads(query)));
-        const session = sessions.read(query.sessionId);
-        if (session === undefined || session.sequence === 0) return page([]);
-        const { sessionId, sequence, hash } = session;
-        return pageOf({ sessionId, sequence, hash });
-      },
+      heads,
       async sizes(query) {
-        if (!('limit' in query)) {
-          const { sessionId, callId } = query;
-          const bytes = await ofSession(sessionId, (session) => entries.measureCall(session, callId));
-          return pageOf({ position: 0, sessionId, bytes: bytes ?? 0 });
-        }
-        if (query.sessionId === undefined) return page(entries.measure(query, undefined));
-        return page((await ofSession(query.sessionId, (session) => entries.measure(query, session))) ?? []);
+        if ('limit' in query) return page(await measure(query));
+        const { sessionId, callId } = query;
+        const bytes = await ofSession(sessionId, (session) => entries.sizeOf(session, callId));
+        return pageOf({ position: 0, sessionId, bytes: bytes ?? 0 });
       },
-      end: async ({ countSessions = false }) =>
+      end: async ({ countSessions: isCounted = false }) =>
         pageOf({
           position: entries.lastPosition(),
-          sessions: countSessions ? sessions.count() : undefined,
+          sessions: isCounted ? await countSessions() : undefined,
         }),
-      side_rows: ({ cursor }) => pageOfSideRows(createSqliteDriver(this.#database), sideDialect, cursor),
+      side_rows: ({ cursor }) => pageOfSideRows(driver, sideDialect, cursor),
     };
   }
 }
