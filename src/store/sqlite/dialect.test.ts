@@ -11,9 +11,9 @@ const parts = 40;
 const callsPerPart = 3;
 
 /** Every part has the same few calls. The clock of the last part was wrong: its calls seem to be the oldest. */
-function fillParts() {
+async function fillParts() {
   const tables = openDatabase(':memory:');
-  prepareSchema(tables, ':memory:');
+  await prepareSchema(tables, ':memory:');
   const words = new WordTable(new Statements(tables));
   tables.exec(`INSERT INTO sessions (session, name) VALUES (1, 's')`);
   const put = prepareRow<never>(
@@ -43,7 +43,7 @@ async function search(table: ListedRows, query: CallQuery) {
 }
 
 test('a search skips parts that have no call of the period', async () => {
-  const { tables, table } = fillParts();
+  const { tables, table } = await fillParts();
   const every = await search(table, {});
   expect(every.ids).toHaveLength(parts * callsPerPart);
   expect(every.pages).toBe(parts);

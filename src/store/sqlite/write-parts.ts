@@ -31,7 +31,7 @@ export type WriteParts = {
   readonly ids: Ids;
   readonly salt: () => string;
   /** Runs work in a transaction of the queue, between appends. It finds everything that was appended before. */
-  readonly transact: <Result>(work: () => Result) => Promise<Result>;
+  readonly transact: <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 };
 
 export type WritePlace = { readonly path: string; readonly ownerId: string };
