@@ -1,8 +1,8 @@
 /** The positions that readers have reached. They change in the transactions of the writer. */
 import type { Cursor, CursorChange, CursorMove } from '../../ledger/cursors.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
+import type { Database } from './database.ts';
 import { fromSqlText, toSqlText } from './database.ts';
-import type { Statements } from './statements.ts';
 
 type Row = {
   readonly name: string;
@@ -12,9 +12,9 @@ type Row = {
 };
 
 export class CursorTable {
-  readonly #sql: Statements;
+  readonly #sql: Database;
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 

@@ -87,6 +87,9 @@ function findDriver(): Driver | undefined {
 /** A connection. */
 export class Database {
   readonly #sqlite: DatabaseSync;
+  /** Statements that were used, by their text. */
+  readonly #rows = new Map<string, Statement<unknown>>();
+  readonly #values = new Map<string, Statement<unknown>>();
 
   constructor(sqlite: DatabaseSync) {
     this.#sqlite = sqlite;
@@ -114,6 +117,25 @@ export class Database {
     return new Statement(this.#sqlite.prepare(sql), true);
   }
 
+  /** A statement that returns rows, prepared once. The caller names their type, as SQL does not. */
+  row<Row>(sql: string): Statement<Row> {
+    let statement = this.#rows.get(sql);
+    if (statement === undefined) this.#rows.set(sql, (statement = this.prepare(sql)));
+    return statement as Statement<Row>;
+  }
+
+  /** The same for rows of one column, as bare values. */
+  value<Value>(sql: string): Statement<Value> {
+    let statement = this.#values.get(sql);
+    if (statement === undefined) this.#values.set(sql, (statement = this.prepareValue(sql)));
+    return statement as Statement<Value>;
+  }
+
+  /** Changes rows. Returns how many. */
+  run(sql: string, ...values: readonly SqlValue[]): number {
+    return this.row<never>(sql).run(...values).changes;
+  }
+
   exec(sql: string): void {
     this.#sqlite.exec(sql);
   }
@@ -133,6 +155,18 @@ export class Database {
       return result;
     } finally {
       if (this.inTransaction) this.exec('ROLLBACK');
+    }
+  }
+
+  /** Reads in one transaction: all of it is as of one moment. */
+  atOneMoment<Result>(read: () => Result): Result {
+    if (this.inTransaction) return read();
+    this.run('BEGIN');
+    try {
+      return read();
+    } finally {
+      // Nothing was written. In a damaged file SQLite may have ended it by itself.
+      if (this.inTransaction) this.run('ROLLBACK');
     }
   }
 

@@ -4,7 +4,6 @@ import type { ListedRows } from '../../ledger/ledger.ts';
 import { createSqliteRows } from './dialect.ts';
 import { openDatabase, prepareRow } from './database.ts';
 import { prepareSchema } from './schema.ts';
-import { Statements } from './statements.ts';
 import { partStart, toText, WordTable } from './call-lists.ts';
 
 const parts = 40;
@@ -14,7 +13,7 @@ const callsPerPart = 3;
 async function fillParts() {
   const tables = openDatabase(':memory:');
   await prepareSchema(tables, ':memory:');
-  const words = new WordTable(new Statements(tables));
+  const words = new WordTable(tables);
   tables.exec(`INSERT INTO sessions (session, name) VALUES (1, 's')`);
   const put = prepareRow<never>(
     tables,

@@ -3,9 +3,9 @@ import { lastInputDigest } from '../../ledger/prepare-entry.ts';
 import type { StoredCall } from '../../ledger/journal.ts';
 import type { CallEntryRow, DecodedRow } from '../sql/entries.ts';
 import { bytesOf, decodeCall, refuseDisorder, toStoredCall } from '../sql/entries.ts';
+import type { Database } from './database.ts';
 import { toSqlText } from './database.ts';
 import type { Session } from './sessions.ts';
-import type { Statements } from './statements.ts';
 
 /** An entry as stored in its table. */
 export type EntryRow = CallEntryRow & {
@@ -23,9 +23,9 @@ const columns = 'SELECT position, session, sequence, call, version, text, bodies
 export const entriesOfCall: string = `${columns} WHERE session = ? AND call = ? ORDER BY +position`;
 
 export class EntryTable {
-  readonly #sql: Statements;
+  readonly #sql: Database;
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 

@@ -10,8 +10,8 @@
 import { QuittanceError } from '../../base/error.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import { saysWhereItBelongs } from '../../ledger/formats/v1/read-entry.ts';
+import type { Database } from './database.ts';
 import { fromSqlText, toSqlText } from './database.ts';
-import type { Statements } from './statements.ts';
 
 /** A session, and the end of its chain. */
 export type Session = {
@@ -35,14 +35,14 @@ const mostKnown = 8_192;
 const mostWhole = 65_536;
 
 export class Sessions {
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #known = new Map<string, Session>();
   /** Numbers of the sessions that were found whole. */
   readonly #whole = new Set<number>();
   /** Sessions with entries of this transaction, whose rows are not written yet. */
   readonly #grown = new Set<Session>();
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 

@@ -52,8 +52,8 @@ export async function setFirstMarks(parts: WriteParts, at: number): Promise<void
   parts.sessions.flush();
 }
 
-const hasDropped = ({ sql }: WriteParts): boolean =>
-  (sql.value<number>('SELECT removals FROM ledger').get() ?? 0) > 0;
+const hasDropped = ({ database }: WriteParts): boolean =>
+  (database.value<number>('SELECT removals FROM ledger').get() ?? 0) > 0;
 
 const createDialect = ({ sessions, appender, side, ownerId, salt }: WriteParts): SideStateDialect => ({
   ...sideDialect,
@@ -101,23 +101,23 @@ type Row = {
  * read stays as it is.
  */
 function rebuildSessions(parts: WriteParts, problems: string[]): void {
-  const { sql } = parts;
+  const { database } = parts;
   mendColumns(parts, problems);
-  sql.run('UPDATE sessions SET sequence = 0, hash = NULL');
-  const ends = sql.row<{ session: number; sequence: number; hash: string }>(
+  database.run('UPDATE sessions SET sequence = 0, hash = NULL');
+  const ends = database.row<{ session: number; sequence: number; hash: string }>(
     'SELECT session, max(sequence) AS sequence, hash FROM entries GROUP BY session',
   );
   for (const { session, sequence, hash } of ends.all())
-    sql.run('UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?', sequence, hash, session);
+    database.run('UPDATE sessions SET sequence = ?, hash = ? WHERE session = ?', sequence, hash, session);
 }
 
 /** Repairs the columns next to a text, and restores removed session rows. */
-function mendColumns({ sql }: WriteParts, problems: string[]): void {
-  const rows = sql.row<Row>(
+function mendColumns({ database }: WriteParts, problems: string[]): void {
+  const rows = database.row<Row>(
     `SELECT position, e.session, name, call, version, text
      FROM entries AS e LEFT JOIN sessions AS s ON s.session = e.session ORDER BY position`,
   );
-  const numberOf = sql.value<number>('SELECT session FROM sessions WHERE name = ?');
+  const numberOf = database.value<number>('SELECT session FROM sessions WHERE name = ?');
   const wrong: Pick<Row, 'position' | 'session' | 'text'>[] = [];
   for (const row of rows.iterate()) if (!isSound(row)) wrong.push(row);
   for (const { position, session, text } of wrong)
@@ -125,8 +125,8 @@ function mendColumns({ sql }: WriteParts, problems: string[]): void {
       const { sessionId, callId, expectedVersion } = decode({ text, bodies: null });
       const name = toSqlText(sessionId);
       if (numberOf.get(name) === undefined)
-        sql.run('INSERT OR IGNORE INTO sessions (session, name) VALUES (?, ?)', session, name);
-      sql.run(
+        database.run('INSERT OR IGNORE INTO sessions (session, name) VALUES (?, ?)', session, name);
+      database.run(
         'UPDATE entries SET session = ?, call = ?, version = ? WHERE position = ?',
         numberOf.get(name) ?? session,
         callId === undefined ? null : toSqlText(callId),

@@ -48,7 +48,6 @@ import { Sessions } from './sessions.ts';
 import { SideTables } from './side-tables.ts';
 import type { SqliteLedgerOptions } from './sqlite-ledger-options.ts';
 import { writeSettings } from './sqlite-ledger-options.ts';
-import { Statements } from './statements.ts';
 import type { Answers, WriteOrder } from './write-order.ts';
 import { createAppendOrder } from './write-order.ts';
 import { WriterClient } from './writer-client.ts';
@@ -63,7 +62,6 @@ export class SqliteLedger implements OpenLedger {
   readonly readSealKey: (() => Uint8Array) | undefined;
   readonly #path: string;
   readonly #database: Database;
-  readonly #sql: Statements;
   readonly #sessions: Sessions;
   readonly #entries: EntryTable;
   readonly #artifacts: ArtifactTable;
@@ -90,15 +88,17 @@ export class SqliteLedger implements OpenLedger {
     threadArgv: readonly string[] = [],
   ) {
     const { clock = systemClock, readOnly = false, sealKey, readSealKey } = options;
-    const sql = new Statements(database);
-    const [sessions, entries, cursors] = [new Sessions(sql), new EntryTable(sql), new CursorTable(sql)];
+    const [sessions, entries, cursors] = [
+      new Sessions(database),
+      new EntryTable(database),
+      new CursorTable(database),
+    ];
     this.#path = path;
     this.#database = database;
-    this.#sql = sql;
     this.#sessions = sessions;
     this.#entries = entries;
     this.#artifactFiles = new ArtifactFiles(`${path}.artifacts`);
-    this.#artifacts = new ArtifactTable(sql, this.#artifactFiles);
+    this.#artifacts = new ArtifactTable(database, this.#artifactFiles);
     this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
     this.now = clock.now.bind(clock);
     this.#sealKey = sealKey;
@@ -165,7 +165,7 @@ export class SqliteLedger implements OpenLedger {
   /** Reads as of one moment. */
   #read<Result>(read: () => Result): Result {
     try {
-      return this.#sql.atOneMoment(read);
+      return this.#database.atOneMoment(read);
     } catch (error) {
       throw this.#toReadError(error);
     }
@@ -311,7 +311,7 @@ export class SqliteLedger implements OpenLedger {
     let listed: Promise<unknown> | undefined;
     return async () => {
       if (readOnly && listed === undefined && isRelisting(this.#database)) {
-        const lists = new CallLists(this.#sql, this.#entries);
+        const lists = new CallLists(this.#database, this.#entries);
         const parts = { database: this.#database, sessions: this.#sessions, lists };
         listed = relist(parts, createTransactions(parts));
       }
@@ -320,10 +320,10 @@ export class SqliteLedger implements OpenLedger {
   }
 
   #createRows(listed: ListedRows, driver: SqlDriver): RowReaders {
-    const sql = this.#sql;
+    const database = this.#database;
     const [sessions, entries, owners] = [this.#sessions, this.#entries, this.#owners];
     const { heads, measure, countSessions } = this.#reads;
-    const side = new SideTables(sql, new Marks(sql, entries), entries, false);
+    const side = new SideTables(database, new Marks(database, entries), entries, false);
     /** What a session says, as of one moment. */
     const ofSession = async <Found>(
       sessionId: string,
