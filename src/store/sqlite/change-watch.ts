@@ -3,12 +3,7 @@
  * only while there are waiters, and that never keeps the process alive.
  */
 import { closedError } from '../../ledger/prepare-entry.ts';
-import type { Waiter, Waiters } from '../../ledger/until-woken.ts';
-import { untilWoken } from '../../ledger/until-woken.ts';
-
-type CallWaiter = Waiter<{ readonly sessionId: string; readonly callId: string; readonly version: number }>;
-/** An entry after this position. */
-type EndWaiter = Waiter<number>;
+import { ChangeWaiters } from '../../ledger/until-woken.ts';
 
 /** The questions that the watch asks. */
 export interface Watched {
@@ -22,8 +17,7 @@ const everyMs = 15;
 
 export class ChangeWatch {
   readonly #watched: Watched;
-  readonly #calls = new CallWaiters();
-  readonly #ends = new Set<EndWaiter>();
+  readonly #waiters = new ChangeWaiters();
   #timer: NodeJS.Timeout | undefined;
   #seen = 0;
 
@@ -38,7 +32,7 @@ export class ChangeWatch {
     const found = this.#watched.versionOf(sessionId, callId);
     if (found === 0 || found !== version) return Promise.resolve();
     this.#look(seen);
-    return untilWoken(this.#calls, { sessionId, callId, version }, signal);
+    return this.#waiters.untilCall({ sessionId, callId, version }, signal);
   }
 
   /** Resolves when an entry exists after the position. */
@@ -46,33 +40,22 @@ export class ChangeWatch {
     const seen = this.#watched.dataVersion();
     if (this.#watched.position() > after) return Promise.resolve();
     this.#look(seen);
-    return untilWoken(this.#ends, after, signal);
+    return this.#waiters.untilAfter(after, signal);
   }
 
   /** Called when this handle has written about the call. */
   callChanged(sessionId: string, callId: string, version: number): void {
-    if (this.#calls.size > 0) this.#calls.tell(keyOf(sessionId, callId), version);
+    if (!this.#waiters.isEmpty) this.#waiters.tellCall({ sessionId, callId, version });
   }
 
   /** Called when this handle has written up to the position. */
   endChanged(position: number): void {
-    for (const waiter of this.#ends) {
-      if (position <= waiter.awaited) continue;
-      this.#ends.delete(waiter);
-      waiter.resolve();
-    }
+    this.#waiters.tellEnd(position);
   }
 
   close(): void {
     clearTimeout(this.#timer);
-    this.#rejectAll(closedError());
-  }
-
-  #rejectAll(error: unknown): void {
-    const waiters = [...[...this.#calls.byCall()].flat(), ...this.#ends];
-    this.#calls.clear();
-    this.#ends.clear();
-    for (const waiter of waiters) waiter.reject(error);
+    this.#waiters.rejectAll(closedError());
   }
 
   #look(seen: number): void {
@@ -87,9 +70,9 @@ export class ChangeWatch {
       try {
         this.#lookAgain();
       } catch (error) {
-        this.#rejectAll(error);
+        this.#waiters.rejectAll(error);
       }
-      if (this.#calls.size > 0 || this.#ends.size > 0) this.#comeBack();
+      if (!this.#waiters.isEmpty) this.#comeBack();
     }, everyMs);
     this.#timer.unref();
   }
@@ -98,57 +81,10 @@ export class ChangeWatch {
     const version = this.#watched.dataVersion();
     if (version === this.#seen) return;
     this.#seen = version;
-    for (const [first] of this.#calls.byCall()) {
-      if (first === undefined) continue;
-      const { sessionId, callId } = first.awaited;
-      this.#calls.tell(keyOf(sessionId, callId), this.#watched.versionOf(sessionId, callId));
+    for (const waiters of this.#waiters.calls) {
+      const { sessionId = '', callId = '' } = waiters[0]?.awaited ?? {};
+      this.#waiters.tell(waiters, this.#watched.versionOf(sessionId, callId));
     }
     this.endChanged(this.#watched.position());
   }
 }
-
-/** The waiters of each call, which usually has one. */
-class CallWaiters implements Waiters<CallWaiter['awaited']> {
-  readonly #waiters = new Map<string, readonly CallWaiter[]>();
-
-  /** The number of calls with waiters. Without any, the file is no longer checked. */
-  get size(): number {
-    return this.#waiters.size;
-  }
-
-  byCall(): Iterable<readonly CallWaiter[]> {
-    return this.#waiters.values();
-  }
-
-  add(waiter: CallWaiter): void {
-    const key = keyOf(waiter.awaited.sessionId, waiter.awaited.callId);
-    this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), waiter]);
-  }
-
-  delete(waiter: CallWaiter): void {
-    const key = keyOf(waiter.awaited.sessionId, waiter.awaited.callId);
-    this.#keep(key, this.#waiters.get(key)?.filter((other) => other !== waiter) ?? []);
-  }
-
-  /** Wakes those that wait for another version than this one. */
-  tell(key: string, version: number): void {
-    const waiters = this.#waiters.get(key);
-    if (waiters === undefined) return;
-    this.#keep(
-      key,
-      waiters.filter((waiter) => waiter.awaited.version === version),
-    );
-    for (const waiter of waiters) if (waiter.awaited.version !== version) waiter.resolve();
-  }
-
-  clear(): void {
-    this.#waiters.clear();
-  }
-
-  #keep(key: string, waiters: readonly CallWaiter[]): void {
-    if (waiters.length === 0) this.#waiters.delete(key);
-    else this.#waiters.set(key, waiters);
-  }
-}
-
-const keyOf = (sessionId: string, callId: string): string => `${sessionId.length}:${sessionId}${callId}`;
