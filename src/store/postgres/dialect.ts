@@ -1,9 +1,9 @@
 /** What PostgreSQL does in its own way where `store/sql` does the rest. Its search index is in `list-functions.ts`. */
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { hourMs } from '../../ledger/call-tally.ts';
-import type { SqlDriver, SqlNames, SqlReader } from '../sql/driver.ts';
+import type { SqlDriver, SqlReader } from '../sql/driver.ts';
 import type { CallRow, ListDialect } from '../sql/listed-rows.ts';
-import { exactNumbers, fromPgText, toPgText } from './pg-values.ts';
+import { exactNumbers, pgNames, toPgText } from './pg-values.ts';
 import { listedNames, partMark, sessionCounts, startOf } from './list-functions.ts';
 import type { EntryDialect } from '../sql/entries.ts';
 import type { MarkDialect } from '../sql/inspect-marks.ts';
@@ -69,8 +69,6 @@ function toNumbered(sql: string): string {
   let number = 0;
   return sql.replaceAll('?', () => `$${++number}`);
 }
-
-export const pgNames: SqlNames = { toText: toPgText, fromText: fromPgText };
 
 export const entryDialect: EntryDialect = {
   ...pgNames,

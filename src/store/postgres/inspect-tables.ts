@@ -18,9 +18,9 @@ import { inspectLists } from '../sql/inspect-lists.ts';
 import type { MarkDialect } from '../sql/inspect-marks.ts';
 import { inspectCursors, inspectMarks, markingTexts } from '../sql/inspect-marks.ts';
 import { toAsked, toCallRow, toHeadRow, toWordText, listedNames, sessionCounts } from './list-functions.ts';
-import { createPgReader, entriesInOrder, pgMarks, pgNames } from './dialect.ts';
+import { createPgReader, entriesInOrder, pgMarks } from './dialect.ts';
 import type { PgPool } from './pg-pool.ts';
-import { toPgText, toTextArray } from './pg-values.ts';
+import { pgNames, toPgText, toTextArray } from './pg-values.ts';
 import { horizonSql } from './positions.ts';
 import { inspectSchema } from './schema-check.ts';
 

@@ -1,8 +1,9 @@
 /** A ledger in PostgreSQL, for any number of processes and hosts. */
 import { createHash, hash as digest } from 'node:crypto';
+import { contentBytes, contentEncoding } from '../../base/content-digest.ts';
 import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
-import type { ArtifactFacts } from '../../ledger/artifacts.ts';
+import type { ArtifactFacts, NewArtifact } from '../../ledger/artifacts.ts';
 import type { Page } from '../../ledger/call-query.ts';
 import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { Documents, Ledger, OpenLedger, RowReaders, Spill } from '../../ledger/ledger.ts';
@@ -17,12 +18,13 @@ import { claimedDigest } from './append-item.ts';
 import type { SchemaGuard } from './append-lane.ts';
 import { AppendLane } from './append-lane.ts';
 import { Changes } from './changes.ts';
-import { createPgDriver, entryDialect, listDialect, pgNames, sideDialect } from './dialect.ts';
+import { createPgDriver, entryDialect, listDialect, sideDialect } from './dialect.ts';
 import { inspectTables } from './inspect-tables.ts';
 import type { LedgerRow } from './migrate.ts';
+import type { PgValue } from './pg-driver.ts';
 import type { OrdRow, PgPool } from './pg-pool.ts';
 import { GatheredRead } from './pg-pool.ts';
-import { exactNumbers, fromPgText, toPgText, toTextArray } from './pg-values.ts';
+import { exactNumbers, fromPgText, pgNames, toPgText, toTextArray } from './pg-values.ts';
 import { Horizon } from './positions.ts';
 import { EffectGuesses, PostgresJournal } from './postgres-journal.ts';
 import { PostgresOwners } from './postgres-owners.ts';
@@ -314,14 +316,12 @@ type ArtifactRow = {
 const pieceBytes = 4_194_304;
 
 const artifacts = (pool: PgPool): Pick<Ledger, 'putArtifact' | 'readArtifact'> => ({
-  async putArtifact({ sessionId, artifactId, callId, mimeType, content }) {
-    const { encoding, bytes } = encodeContent(content);
-    const names = [sessionId, artifactId, callId, mimeType].map(toPgText);
+  async putArtifact(artifact) {
     // Without the content, the result of a call that ran would be lost.
     await pool.repeat(
       `${putArtifactSql} ON CONFLICT (session_id, artifact_id) DO UPDATE SET call_id = excluded.call_id, mime = excluded.mime,
          encoding = excluded.encoding, bytes = excluded.bytes, hash = excluded.hash, content = excluded.content`,
-      [...names, encoding, bytes.byteLength, digest('sha256', bytes), bytes],
+      toArtifactValues(artifact),
     );
   },
   async readArtifact(sessionId, artifactId, range) {
@@ -364,18 +364,21 @@ const artifacts = (pool: PgPool): Pick<Ledger, 'putArtifact' | 'readArtifact'> =
 export const putArtifactSql = `INSERT INTO @artifacts (session_id, artifact_id, call_id, mime, encoding, bytes, hash, content)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
-/** The bytes that are stored, and how they become the content again. */
-export function encodeContent(content: string | Uint8Array): {
-  readonly encoding: ArtifactFacts['encoding'];
-  readonly bytes: Buffer;
-} {
-  if (typeof content !== 'string')
-    return {
-      encoding: 'bytes',
-      bytes: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
-    };
-  const encoding = content.isWellFormed() ? 'utf8' : 'utf16le';
-  return { encoding, bytes: Buffer.from(content, encoding) };
+export function toArtifactValues({
+  sessionId,
+  artifactId,
+  callId,
+  mimeType,
+  content,
+}: NewArtifact): readonly PgValue[] {
+  const bytes = contentBytes(content);
+  return [
+    ...[sessionId, artifactId, callId, mimeType].map(toPgText),
+    contentEncoding(content),
+    bytes.byteLength,
+    digest('sha256', bytes),
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  ];
 }
 
 const alteredError = (): QuittanceError =>

@@ -4,7 +4,7 @@ import type { ListedRows } from '../../ledger/ledger.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { meetsTerms } from '../../ledger/call-search.ts';
 import { toCallWords, toFilterMarks } from '../../ledger/call-words.ts';
-import type { SqlCondition, SqlDriver, SqlNames, SqlReader } from '../sql/driver.ts';
+import type { SqlCondition, SqlDriver, SqlReader } from '../sql/driver.ts';
 import { readStoredName, toWhere, toValues } from '../sql/driver.ts';
 import type { CallRow, ListDialect, WordSearch, WordsFound } from '../sql/listed-rows.ts';
 import { createListedRows, toSummary } from '../sql/listed-rows.ts';
@@ -34,7 +34,7 @@ import {
 } from './call-lists.ts';
 import { markOf } from './marks.ts';
 import type { Database } from './database.ts';
-import { fromSqlText, prepareRow, toSqlText } from './database.ts';
+import { prepareRow, sqliteNames, toSqlText } from './database.ts';
 
 /** `whenListed`: resolves when the rows are there, and no older snapshot of the file is open. */
 export const createSqliteRows = (database: Database, whenListed: () => Promise<void>): ListedRows => {
@@ -70,8 +70,6 @@ export const createSqliteReader = (database: Database): SqlReader => ({
     if (page.length > 0) yield page;
   },
 });
-
-export const sqliteNames: SqlNames = { toText: toSqlText, fromText: fromSqlText };
 
 const named = 'LEFT JOIN (SELECT session, name AS session_id FROM sessions) USING (session)';
 

@@ -8,12 +8,20 @@ import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/retention.ts
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { CopyDialect } from '../sql/copy.ts';
 import { inUseByOthers, otherKey, takeCopy } from '../sql/copy.ts';
-import { createSqliteDriver, sqliteNames, storedSide } from './dialect.ts';
+import { createSqliteDriver, storedSide } from './dialect.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database } from './database.ts';
-import { enlargeCache, openDatabase, prepareRow, prepareValue, fromSqlText, toSqlText } from './database.ts';
+import {
+  enlargeCache,
+  openDatabase,
+  prepareRow,
+  prepareValue,
+  fromSqlText,
+  sqliteNames,
+  toSqlText,
+} from './database.ts';
 import { countMarks } from './marks.ts';
 import { draftSuffix, oldTablesOf, openLedgerFile } from './open-file.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
