@@ -210,3 +210,31 @@ describe('a writer that finds commits of another connection', () => {
     expect(await countPauses(false)).toBe(0);
   });
 });
+
+test('a transaction that awaits is one transaction: other work comes before or after it', async () => {
+  const database = openDatabase(':memory:');
+  database.exec('CREATE TABLE steps (step TEXT)');
+  const nothing = (): void => undefined;
+  const writer = new Writer(database, {
+    entering: nothing,
+    began: () => false,
+    ending: nothing,
+    committed: nothing,
+    rolledBack: nothing,
+    answered: nothing,
+  });
+  const put = (step: string): number => database.run('INSERT INTO steps VALUES (?)', step);
+  const long = writer.run(async () => {
+    put('first');
+    await new Promise(setImmediate);
+    put('second');
+    await new Promise(setImmediate);
+    throw new Error('refused');
+  });
+  await new Promise(setImmediate);
+  const other = writer.run(() => put('other'));
+  await expect(long).rejects.toThrow('refused');
+  await other;
+  expect(database.value<string>('SELECT step FROM steps').all()).toEqual(['other']);
+  database.close();
+});
