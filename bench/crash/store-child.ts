@@ -34,7 +34,7 @@ const minedThread = [...disturbed, '--import', new URL('mine-thread.ts', import.
 
 await (await openLedger(errand.ledger)).close();
 const database = openBare(errand.ledger);
-prepareSchema(database, errand.ledger);
+await prepareSchema(database, errand.ledger);
 database.pragma('busy_timeout = 0');
 let jumpedMs = part === 'after' && scene === 'expiry' ? 86_400_000 : 0;
 const clock = { ...systemClock, now: () => Date.now() + jumpedMs };

@@ -6,4 +6,8 @@ export const contentDigest = (content: string | Uint8Array): string =>
 
 /** The stored bytes of a content. */
 export const contentBytes = (content: string | Uint8Array): Uint8Array =>
-  typeof content === 'string' ? Buffer.from(content, content.isWellFormed() ? 'utf8' : 'utf16le') : content;
+  typeof content === 'string' ? Buffer.from(content, contentEncoding(content) as BufferEncoding) : content;
+
+/** How the bytes become the content again. */
+export const contentEncoding = (content: string | Uint8Array): 'utf8' | 'utf16le' | 'bytes' =>
+  typeof content !== 'string' ? 'bytes' : content.isWellFormed() ? 'utf8' : 'utf16le';

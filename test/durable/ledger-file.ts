@@ -19,7 +19,7 @@ export type LedgerFile = {
 /** Does what `openLedger` does, with access to the writer thread. */
 export function openLedgerFile(path: string, spillBytes?: number, clock?: Clock): LedgerFile {
   const database = openBare(path);
-  prepareSchema(database, path);
+  void prepareSchema(database, path); // a new file is made at once
   database.pragma('busy_timeout = 0');
   const ledger = new SqliteLedger(database, path, { spillBytes, clock }, disturbed);
   const set = (pragma: string): void => setPragmas(ledger.ownerId, [pragma]);

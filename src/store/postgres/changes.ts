@@ -3,14 +3,9 @@
  * That is only faster: a timer looks as well, because a pooler may swallow notifications.
  */
 import { closedError } from '../../ledger/prepare-entry.ts';
-import type { Waiter } from '../../ledger/until-woken.ts';
-import { untilWoken } from '../../ledger/until-woken.ts';
+import { ChangeWaiters } from '../../ledger/until-woken.ts';
 import { toTextArray, toPgText } from './pg-values.ts';
 import type { PgPool } from './pg-pool.ts';
-
-type CallWaiter = Waiter<{ readonly session: string; readonly call: string; readonly version: number }>;
-/** An entry after this position. */
-type EndWaiter = Waiter<number>;
 
 export type ChangesParts = {
   readonly pool: PgPool;
@@ -27,8 +22,7 @@ const notifySql = `SELECT set_config('synchronous_commit', 'off', true), pg_noti
 
 export class Changes {
   readonly #parts: ChangesParts;
-  readonly #calls = new Set<CallWaiter>();
-  readonly #ends = new Set<EndWaiter>();
+  readonly #waiters = new ChangeWaiters();
   /** Whether notifications of other processes arrive. */
   isListening = false;
   #timer: NodeJS.Timeout | undefined;
@@ -46,11 +40,11 @@ export class Changes {
   }
 
   call(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
-    return this.#wait(this.#calls, { session: toPgText(sessionId), call: toPgText(callId), version }, signal);
+    return this.#wait(() => this.#waiters.untilCall({ sessionId, callId, version }, signal));
   }
 
   end(after: number, signal?: AbortSignal): Promise<void> {
-    return this.#wait(this.#ends, after, signal);
+    return this.#wait(() => this.#waiters.untilAfter(after, signal));
   }
 
   /** This process wrote something: its own waiters look at once, other processes within moments. */
@@ -66,7 +60,7 @@ export class Changes {
 
   /** Looks for those who wait, once at a time. */
   look(): void {
-    if (this.#calls.size === 0 && this.#ends.size === 0) return;
+    if (this.#waiters.isEmpty) return;
     if (this.#looking !== undefined) {
       this.#isAskedAgain = true;
       return;
@@ -86,27 +80,20 @@ export class Changes {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#notifier);
-    const waiters = [...this.#calls, ...this.#ends];
-    this.#calls.clear();
-    this.#ends.clear();
-    for (const waiter of waiters) waiter.reject(closedError());
+    this.#waiters.rejectAll(closedError());
     await this.#looking;
   }
 
-  #wait<Awaited>(
-    waiters: Set<Waiter<Awaited>>,
-    awaited: Awaited,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
+  #wait(wait: () => Promise<void>): Promise<void> {
     if (this.#closed) return Promise.reject(closedError());
-    const waiting = untilWoken(waiters, awaited, signal);
+    const waiting = wait();
     this.look();
     return waiting;
   }
 
   #comeBack(): void {
     clearTimeout(this.#timer);
-    if (this.#closed || (this.#calls.size === 0 && this.#ends.size === 0)) return;
+    if (this.#closed || this.#waiters.isEmpty) return;
     this.#timer = setTimeout(() => this.look(), this.isListening ? slowPollMs : pollMs);
     this.#timer.unref();
   }
@@ -116,33 +103,21 @@ export class Changes {
   }
 
   async #lookAtCalls(): Promise<void> {
-    const waiters = [...this.#calls];
-    if (waiters.length === 0) return;
+    const { calls } = this.#waiters;
+    if (calls.length === 0) return;
     const rows = await this.#parts.pool.read<{ ord: number; version: number }>(
       `SELECT x.o::integer AS ord, coalesce((SELECT max(e.version) FROM @entries e
          WHERE e.session_id = x.s AND e.call_id = x.c AND e.version IS NOT NULL), 0) AS version
        FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)`,
       [
-        toTextArray(waiters.map(({ awaited }) => awaited.session)),
-        toTextArray(waiters.map(({ awaited }) => awaited.call)),
+        toTextArray(calls.map(([first]) => toPgText(first?.awaited.sessionId ?? ''))),
+        toTextArray(calls.map(([first]) => toPgText(first?.awaited.callId ?? ''))),
       ],
     );
-    for (const { ord, version } of rows) {
-      const waiter = waiters[ord - 1];
-      // No version means that there is no such call.
-      if (waiter === undefined || (version > 0 && waiter.awaited.version === version)) continue;
-      if (!this.#calls.delete(waiter)) continue;
-      waiter.resolve();
-    }
+    for (const { ord, version } of rows) this.#waiters.tell(calls[ord - 1] ?? [], version);
   }
 
   async #lookAtEnd(): Promise<void> {
-    if (this.#ends.size === 0) return;
-    const last = await this.#parts.lastPosition();
-    for (const waiter of this.#ends) {
-      if (last <= waiter.awaited) continue;
-      this.#ends.delete(waiter);
-      waiter.resolve();
-    }
+    if (this.#waiters.hasEnds) this.#waiters.tellEnd(await this.#parts.lastPosition());
   }
 }

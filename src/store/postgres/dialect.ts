@@ -1,14 +1,16 @@
 /** What PostgreSQL does in its own way where `store/sql` does the rest. Its search index is in `list-functions.ts`. */
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { hourMs } from '../../ledger/call-tally.ts';
-import type { SqlDriver, SqlNames, SqlReader } from '../sql/driver.ts';
+import type { SqlDriver, SqlReader } from '../sql/driver.ts';
 import type { CallRow, ListDialect } from '../sql/listed-rows.ts';
-import { exactNumbers, fromPgText, toPgText } from './pg-values.ts';
+import { exactNumbers, pgNames, toPgText } from './pg-values.ts';
 import { listedNames, partMark, sessionCounts, startOf } from './list-functions.ts';
+import type { EntryDialect } from '../sql/entries.ts';
 import type { MarkDialect } from '../sql/inspect-marks.ts';
 import type { SideDialect } from '../sql/side-rows.ts';
 import type { SideStateDialect } from '../sql/side-state.ts';
 import type { PgQuery } from './pg-pool.ts';
+import { horizonSql } from './positions.ts';
 
 /** Runs statements of the code that both SQL stores share. */
 export const createPgDriver = (query: PgQuery): SqlDriver => ({
@@ -68,7 +70,18 @@ function toNumbered(sql: string): string {
   return sql.replaceAll('?', () => `$${++number}`);
 }
 
-export const pgNames: SqlNames = { toText: toPgText, fromText: fromPgText };
+export const entryDialect: EntryDialect = {
+  ...pgNames,
+  table: '@entries',
+  entries: '@entries',
+  call: 'call_id',
+  ofSession: 'session_id = ?',
+  inSession: 'sequence',
+  contains: 'strpos(text, ?) > 0',
+  visible: [[`position < ${horizonSql}`]],
+  sessions: '@sessions s',
+  lastOf: `(SELECT position FROM @entries x WHERE x.session_id = s.session_id AND x.position <= ? ORDER BY x.sequence DESC LIMIT 1)`,
+};
 
 export const sideDialect: SideDialect = {
   ...pgNames,

@@ -18,10 +18,9 @@ import { inspectLists } from '../sql/inspect-lists.ts';
 import type { MarkDialect } from '../sql/inspect-marks.ts';
 import { inspectCursors, inspectMarks, markingTexts } from '../sql/inspect-marks.ts';
 import { toAsked, toCallRow, toHeadRow, toWordText, listedNames, sessionCounts } from './list-functions.ts';
-import { createPgReader, entriesInOrder, pgMarks, pgNames } from './dialect.ts';
-import type { EntryRow } from './entry-row.ts';
+import { createPgReader, entriesInOrder, pgMarks } from './dialect.ts';
 import type { PgPool } from './pg-pool.ts';
-import { toPgText, toTextArray } from './pg-values.ts';
+import { pgNames, toPgText, toTextArray } from './pg-values.ts';
 import { horizonSql } from './positions.ts';
 import { inspectSchema } from './schema-check.ts';
 
@@ -62,7 +61,11 @@ const otherHeadsSql = `SELECT coalesce(s.session_id, e.session_id) AS session_id
   WHERE (s.sequence, s.hash, s.position) IS DISTINCT FROM (e.sequence, e.hash, e.position) AND NOT (s.sequence = 0 AND e.sequence IS NULL)
   LIMIT 100`;
 
-type ColumnsRow = Pick<EntryRow, 'position' | 'session_id' | 'call_id' | 'version'> & {
+type ColumnsRow = {
+  readonly position: number;
+  readonly session_id: string;
+  readonly call_id: string | null;
+  readonly version: number | null;
   readonly said: string;
 };
 

@@ -13,13 +13,9 @@
  *    old base are refused: see `append-functions.ts`.
  */
 import { placesPerTransaction } from './migrations.ts';
-import type { PgValue } from './pg-driver.ts';
 import { lowState, sqlStateOf } from './pg-driver.ts';
 import type { PgPool } from './pg-pool.ts';
-import type { EntryQuery, EntrySize, StoredEntry } from '../../ledger/stored-entry.ts';
-import type { EntryRow } from './entry-row.ts';
-import { entryColumns, toStoredEntry } from './entry-row.ts';
-import { fromPgText, toPgText } from './pg-values.ts';
+import type { EntryQuery } from '../../ledger/stored-entry.ts';
 
 export async function liftPositions(pool: PgPool): Promise<void> {
   const [row] = await pool.query<{ low: boolean }>(`SELECT ${isLowSql} AS low`);
@@ -61,7 +57,8 @@ export const horizonSql =
 const longestWaitMs = 1_000;
 const pauseMs = 3;
 
-export class PostgresEntries {
+/** The end of the ledger as readers of this process see it. */
+export class Horizon {
   readonly #pool: PgPool;
   /** The last position that this process wrote. */
   #ownLast = 0;
@@ -74,33 +71,8 @@ export class PostgresEntries {
     if (position > this.#ownLast) this.#ownLast = position;
   }
 
-  async read(query: EntryQuery): Promise<readonly StoredEntry[]> {
-    await this.#untilOwnAreSeen(query);
-    const { sql, values } = toWhere(query);
-    const rows = await this.#pool.read<EntryRow>(
-      `SELECT ${entryColumns} FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
-      [query.limit, ...values],
-    );
-    return rows.map(toStoredEntry);
-  }
-
-  async measure(query: EntryQuery): Promise<readonly EntrySize[]> {
-    await this.#untilOwnAreSeen(query);
-    const { sql, values } = toWhere(query);
-    const rows = await this.#pool.read<{ position: number; session_id: string; bytes: number }>(
-      `SELECT e.position, e.session_id, octet_length(e.text) + coalesce(octet_length(e.bodies), 0) AS bytes
-       FROM @entries e WHERE ${sql} ORDER BY e.position LIMIT $1`,
-      [query.limit, ...values],
-    );
-    return rows.map(({ position, session_id, bytes }) => ({
-      position,
-      sessionId: fromPgText(session_id),
-      bytes,
-    }));
-  }
-
   async lastPosition(): Promise<number> {
-    await this.#untilOwnAreSeen({});
+    await this.untilOwnAreSeen({});
     return this.readLast();
   }
 
@@ -113,7 +85,8 @@ export class PostgresEntries {
     return row?.last ?? 0;
   }
 
-  async #untilOwnAreSeen({ sessionId, after = 0 }: Pick<EntryQuery, 'sessionId' | 'after'>): Promise<void> {
+  /** Waits until a reader of all sessions sees what this process wrote. */
+  async untilOwnAreSeen({ sessionId, after = 0 }: Pick<EntryQuery, 'sessionId' | 'after'>): Promise<void> {
     const target = this.#ownLast;
     if (sessionId !== undefined || after >= target) return;
     const untilMs = performance.now() + longestWaitMs;
@@ -123,23 +96,4 @@ export class PostgresEntries {
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
-}
-
-/** Parameters follow the limit, which is the first. */
-function toWhere({ after = 0, sessionId, about }: EntryQuery): { sql: string; values: PgValue[] } {
-  const values: PgValue[] = [after];
-  let sql = 'e.position > $2';
-  const add = (condition: (parameter: string) => string, value: PgValue): void => {
-    values.push(value);
-    sql += ` AND ${condition(`$${values.length + 1}`)}`;
-  };
-  if (sessionId === undefined) sql += ` AND e.position < ${horizonSql}`;
-  else add((parameter) => `e.session_id = ${parameter}`, toPgText(sessionId));
-  if (about !== undefined) {
-    add((parameter) => `e.position <= ${parameter}`, about.until);
-    const [one, other] = about.texts;
-    values.push(one, other);
-    sql += ` AND (strpos(e.text, $${values.length}) > 0 OR strpos(e.text, $${values.length + 1}) > 0)`;
-  }
-  return { sql, values };
 }

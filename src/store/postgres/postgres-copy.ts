@@ -1,5 +1,4 @@
 /** Takes a copy of another ledger into PostgreSQL, in one transaction. Positions stay as they were. */
-import { hash as digest } from 'node:crypto';
 import type { TakeCopy } from '../../ledger/retention.ts';
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { checkOfKeys, passKeyCheck } from '../../ledger/seal.ts';
@@ -9,7 +8,7 @@ import type { CopyDialect } from '../sql/copy.ts';
 import { createPgDriver, storedSide } from './dialect.ts';
 import { migrate } from './migrate.ts';
 import { liftPositions } from './positions.ts';
-import { encodeContent, putArtifactSql } from './postgres-ledger.ts';
+import { putArtifactSql, toArtifactValues } from './postgres-ledger.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import { fromPgText, toPgText, toIntArray, toTextArray } from './pg-values.ts';
 import { relistIn, rebuildWith } from './rebuild.ts';
@@ -48,10 +47,8 @@ const toDialect = (query: PgQuery): CopyDialect => ({
     );
   },
   artifacts: '@artifacts',
-  async putArtifact(_, { sessionId, artifactId, callId, mimeType, content }) {
-    const { encoding, bytes } = encodeContent(content);
-    const names = [sessionId, artifactId, callId, mimeType].map(toPgText);
-    await query(putArtifactSql, [...names, encoding, bytes.byteLength, digest('sha256', bytes), bytes]);
+  async putArtifact(_, artifact) {
+    await query(putArtifactSql, toArtifactValues(artifact));
   },
 });
 

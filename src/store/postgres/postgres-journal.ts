@@ -1,22 +1,18 @@
 import { QuittanceError } from '../../base/error.ts';
-import type { QuittanceEvent } from '../../call/event.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { readJsonText } from '../../base/json.ts';
-import { chainHash, genesisHash, bodiesDigest } from '../../ledger/chain.ts';
-import type { AppendResult, Entry, SessionScope, StoredCall, StoredState } from '../../ledger/journal.ts';
+import type { AppendResult, Entry, StoredCall, StoredState } from '../../ledger/journal.ts';
 import { readOnlyError, refuseEntry, lastInputDigest } from '../../ledger/prepare-entry.ts';
-import { takesOn } from '../../ledger/fold-stored.ts';
 import { newSessionTally } from '../../ledger/call-tally.ts';
-import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ListedCall } from '../../ledger/listed-call.ts';
 import { countEntry, listCall, listEntry } from '../../ledger/listed-call.ts';
 import type { LookUp } from '../../ledger/claims.ts';
 import { lastState } from '../../ledger/last-state.ts';
+import type { CallEntryRow, DecodedRow } from '../sql/entries.ts';
+import { changedError, decode, decodeCall, toStoredCall } from '../sql/entries.ts';
 import type { AppendItem, Listing, Appended, Effect } from './append-item.ts';
 import { findDoubt, toAppendItem } from './append-item.ts';
 import { toCounts, toListed } from './list-functions.ts';
-import type { EntryRow } from './entry-row.ts';
-import { decodeEntryRow, entryColumns } from './entry-row.ts';
 import type { OrdRow, PgPool } from './pg-pool.ts';
 import { GatheredRead } from './pg-pool.ts';
 import { fromPgText, toPgText } from './pg-values.ts';
@@ -33,8 +29,7 @@ type JournalParts = {
 
 export class PostgresJournal {
   readonly #parts: JournalParts;
-  readonly #calls: GatheredRead<EntryRow & OrdRow>;
-  readonly #sizes: GatheredRead<{ readonly bytes: number } & OrdRow>;
+  readonly #calls: GatheredRead<CallEntryRow & OrdRow>;
   readonly #seen = new SeenCalls();
   readonly #open = new OpenCalls();
   /** By session: when the last look-up for an entry is over. */
@@ -43,7 +38,6 @@ export class PostgresJournal {
   constructor(parts: JournalParts) {
     this.#parts = parts;
     this.#calls = new GatheredRead(parts.pool, readCallsSql);
-    this.#sizes = new GatheredRead(parts.pool, measureCallsSql);
   }
 
   async append(entry: Entry): Promise<AppendResult> {
@@ -110,7 +104,7 @@ export class PostgresJournal {
       const known = this.#find(entry);
       if (known !== 'unread') return known;
       const rows = await this.#calls.read([toPgText(sessionId), toPgText(callId)]);
-      return toSeenCall(sessionId, callId, readRows(sessionId, callId, rows));
+      return toSeenCall(sessionId, callId, decodeCall(sessionId, callId, rows));
     });
     const over: Promise<void> = read.then(
       () => undefined,
@@ -141,25 +135,14 @@ export class PostgresJournal {
 
   async #readCall(sessionId: string, callId: string): Promise<StoredCall | undefined> {
     const rows = await this.#calls.read([toPgText(sessionId), toPgText(callId)]);
-    if (rows.length === 0) return undefined;
-    this.#seen.add(sessionId, callId);
-    const read = readRows(sessionId, callId, rows);
-    return this.#toStoredCall(sessionId, callId, read);
-  }
-
-  async measureCall(sessionId: string, callId: string): Promise<number> {
-    const [row] = await this.#sizes.read([toPgText(sessionId), toPgText(callId)]);
-    return row?.bytes ?? 0;
-  }
-
-  async readSession(sessionId: string, scope: SessionScope = 'all'): Promise<readonly QuittanceEvent[]> {
-    const rows = await this.#parts.pool.read<Pick<EntryRow, 'text' | 'bodies'>>(
-      `SELECT e.text, e.bodies FROM @entries e
-       WHERE e.session_id = $1${scope === 'all' ? '' : ' AND e.call_id IS NULL'} ORDER BY e.sequence`,
-      [toPgText(sessionId)],
-    );
-    // Events of unknown types are among them: readers that fold events skip those.
-    return rows.flatMap((row) => decodeEntryRow(row).events as readonly QuittanceEvent[]);
+    if (rows.length > 0) this.#seen.add(sessionId, callId);
+    return toStoredCall(sessionId, callId, decodeCall(sessionId, callId, rows), async (own) => {
+      const before = await this.#parts.pool.read<{ sequence: number; hash: string }>(
+        'SELECT sequence, hash FROM @entries WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
+        [toPgText(sessionId), own.map(({ sequence }) => String(sequence - 1))],
+      );
+      return new Map(before.map(({ sequence, hash }) => [sequence, hash]));
+    });
   }
 
   /** According to the entry that last moved it. The row says what an erased entry no longer does. */
@@ -176,7 +159,7 @@ export class PostgresJournal {
       [toPgText(sessionId), toPgText(subject)],
     );
     if (row === undefined) return undefined;
-    const entry = row.text === null ? undefined : decodeEntryRow({ text: row.text, bodies: row.bodies });
+    const entry = row.text === null ? undefined : decode({ text: row.text, bodies: row.bodies });
     const moved = entry?.moves?.find((move) => move.subject === subject);
     if (entry === undefined || moved === undefined) throw changedStateError(sessionId, subject);
     const state = entry.erased ? readJsonText(row.state) : lastState(entry.events, subject);
@@ -190,75 +173,14 @@ export class PostgresJournal {
     );
     return row && fromPgText(row.text);
   }
-
-  #toStoredCall(sessionId: string, callId: string, read: readonly ReadRow[]): StoredCall {
-    let version = 0;
-    let ownerId = '';
-    let claimKey: string | undefined;
-    const events: QuittanceEvent[] = [];
-    for (const { row, entry } of read) {
-      claimKey = entry.claim?.key ?? claimKey;
-      // A remark does not move the call, so its owner stays the same.
-      if (row.version !== null) {
-        ({ version } = row);
-        if (takesOn(entry.events as readonly QuittanceEvent[])) ({ ownerId } = entry);
-      }
-      for (const event of entry.events as readonly QuittanceEvent[])
-        if ('callId' in event && event.callId === callId) events.push(event);
-    }
-    const depth = read[0]?.entry.depth ?? 0;
-    const stored: StoredCall = {
-      version,
-      events,
-      ownerId,
-      ...(depth > 0 && { depth }),
-      ...(claimKey !== undefined && { claimKey }),
-    };
-    // Not enumerable, so that the stored call can be cloned and compared as data.
-    return Object.defineProperty(stored, 'findAlteration', {
-      value: () =>
-        this.#findAlteration(
-          sessionId,
-          read.map(({ row }) => row),
-          read.map(({ entry }) => entry.bodiesDigest),
-        ),
-    });
-  }
-
-  /** Compares each row with its place in the chain and with the digest of its bodies. */
-  async #findAlteration(
-    sessionId: string,
-    rows: readonly EntryRow[],
-    digests: readonly (string | undefined)[],
-  ): Promise<string | undefined> {
-    const before = await this.#parts.pool.read<{ sequence: number; hash: string }>(
-      'SELECT sequence, hash FROM @entries WHERE session_id = $1 AND sequence = ANY ($2::bigint[])',
-      [toPgText(sessionId), rows.map(({ sequence }) => String(sequence - 1))],
-    );
-    const hashes = new Map(before.map(({ sequence, hash }) => [sequence, hash]));
-    for (const [index, row] of rows.entries()) {
-      const previous = row.sequence === 1 ? genesisHash(sessionId) : hashes.get(row.sequence - 1);
-      if (previous === undefined || chainHash(previous, row.sequence, row.text) !== row.hash)
-        return 'a stored entry of the call was changed';
-      const isErased = row.bodies === null && row.salt === null;
-      if (!isErased && bodiesDigest(row.salt ?? '', row.bodies ?? '') !== digests[index])
-        return 'the stored content of an entry of the call was changed';
-    }
-    return undefined;
-  }
 }
 
 /** Named in the answer to an append whose look-up for unsettled effects was answered too early. */
 const unsettledSubject = 'quittance.unsettled';
 
-const readCallsSql = `SELECT x.o::integer AS ord, ${entryColumns}
+const readCallsSql = `SELECT x.o::integer AS ord, e.sequence, e.version, e.text, e.bodies, e.salt, e.hash
   FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
   JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c ORDER BY x.o, e.sequence`;
-
-const measureCallsSql = `SELECT x.o::integer AS ord,
-    sum(octet_length(e.text) + coalesce(octet_length(e.bodies), 0))::bigint AS bytes
-  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
-  JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c GROUP BY x.o`;
 
 const changedStateError = (sessionId: string, subject: string): QuittanceError =>
   new QuittanceError(
@@ -267,29 +189,6 @@ const changedStateError = (sessionId: string, subject: string): QuittanceError =
       'the entries. Another program changed it. `quittance rebuild` makes it again.',
     { sessionId },
   );
-
-const changedError = (sessionId: string, callId: string): QuittanceError =>
-  new QuittanceError(
-    'ledger.damaged',
-    `Another program moved, changed or removed entries of call ${JSON.stringify(callId)} in session ` +
-      `${JSON.stringify(sessionId)}, so the call is not run. Run \`quittance verify\` to see where.`,
-    { sessionId, callId },
-  );
-
-type ReadRow = { readonly row: EntryRow; readonly entry: ReadEntry };
-
-/** Throws if the columns of the entries do not agree with their texts. */
-function readRows(sessionId: string, callId: string, rows: readonly EntryRow[]): readonly ReadRow[] {
-  let version = 0;
-  return rows.map((row) => {
-    const entry = decodeEntryRow(row);
-    const own = entry.expectedVersion === 'any' ? null : entry.expectedVersion + 1;
-    if (entry.sessionId !== sessionId || entry.callId !== callId || row.version !== own)
-      throw changedError(sessionId, callId);
-    if (row.version !== null && row.version !== ++version) throw changedError(sessionId, callId);
-    return { row, entry };
-  });
-}
 
 /** A call as far as its entries were seen: what the next entry adds to is what the lists show. */
 type SeenCall = {
@@ -303,7 +202,11 @@ type SeenCall = {
 
 const unknownCall: SeenCall = { version: 0, listed: undefined, entries: 0, bodies: 0, chars: 0 };
 
-const toSeenCall = (sessionId: string, callId: string, read: readonly ReadRow[]): SeenCall => ({
+const toSeenCall = (
+  sessionId: string,
+  callId: string,
+  read: readonly DecodedRow<CallEntryRow>[],
+): SeenCall => ({
   version: read.filter(({ row }) => row.version !== null).length,
   listed: listStored(sessionId, callId, read),
   entries: read.length,
@@ -311,7 +214,11 @@ const toSeenCall = (sessionId: string, callId: string, read: readonly ReadRow[])
   chars: read.reduce((chars, { row }) => chars + row.text.length + (row.bodies?.length ?? 0), 0),
 });
 
-function listStored(sessionId: string, callId: string, read: readonly ReadRow[]): ListedCall | undefined {
+function listStored(
+  sessionId: string,
+  callId: string,
+  read: readonly DecodedRow<CallEntryRow>[],
+): ListedCall | undefined {
   try {
     return listCall(read.map(({ entry }) => entry));
   } catch (error) {

@@ -1,28 +1,31 @@
 /** A ledger in PostgreSQL, for any number of processes and hosts. */
 import { createHash, hash as digest } from 'node:crypto';
+import { contentBytes, contentEncoding } from '../../base/content-digest.ts';
 import { createIds } from '../../base/ids.ts';
 import { QuittanceError } from '../../base/error.ts';
-import type { ArtifactFacts } from '../../ledger/artifacts.ts';
+import type { ArtifactFacts, NewArtifact } from '../../ledger/artifacts.ts';
 import type { Page } from '../../ledger/call-query.ts';
-import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { Documents, Ledger, OpenLedger, RowReaders, Spill } from '../../ledger/ledger.ts';
 import { createSalts, SpillFile } from '../files/spill-file.ts';
 import type { CursorDialect } from '../sql/cursors.ts';
 import { changeCursor, selectCursors } from '../sql/cursors.ts';
+import type { SqlDriver } from '../sql/driver.ts';
+import { bytesOf, createEntryReads } from '../sql/entries.ts';
 import { createListedRows } from '../sql/listed-rows.ts';
 import { pageOfSideRows } from '../sql/side-rows.ts';
 import { claimedDigest } from './append-item.ts';
 import type { SchemaGuard } from './append-lane.ts';
 import { AppendLane } from './append-lane.ts';
 import { Changes } from './changes.ts';
-import { createPgDriver, listDialect, pgNames, sideDialect } from './dialect.ts';
+import { createPgDriver, entryDialect, listDialect, sideDialect } from './dialect.ts';
 import { inspectTables } from './inspect-tables.ts';
 import type { LedgerRow } from './migrate.ts';
+import type { PgValue } from './pg-driver.ts';
 import type { OrdRow, PgPool } from './pg-pool.ts';
 import { GatheredRead } from './pg-pool.ts';
-import { exactNumbers, fromPgText, toPgText, toTextArray } from './pg-values.ts';
-import { PostgresEntries } from './positions.ts';
+import { exactNumbers, fromPgText, pgNames, toPgText, toTextArray } from './pg-values.ts';
+import { Horizon } from './positions.ts';
 import { EffectGuesses, PostgresJournal } from './postgres-journal.ts';
 import { PostgresOwners } from './postgres-owners.ts';
 import { PostgresRetention } from './postgres-retention.ts';
@@ -44,8 +47,10 @@ export async function beginLedger(
   options: PostgresLedgerOptions,
 ): Promise<OpenLedger> {
   const salt = createSalts();
-  const entries: PostgresEntries = new PostgresEntries(pool);
-  const changes = new Changes({ pool, lastPosition: () => entries.readLast() });
+  const horizon = new Horizon(pool);
+  const driver = createPgDriver((text, values) => pool.read(text, values));
+  const entries = createEntryReads(driver, entryDialect);
+  const changes = new Changes({ pool, lastPosition: () => horizon.readLast() });
   const owners = new PostgresOwners({
     pool,
     // A role that may only decide owns no call.
@@ -61,7 +66,7 @@ export async function beginLedger(
   const now = (): number => options.clock?.now() ?? owners.now();
   const spillFile = openSpill(options, ownerId, ledgerId, salt);
   const onCommit = (position: number): void => {
-    entries.noteOwn(position);
+    horizon.noteOwn(position);
     changes.noteOwnCommit();
   };
   const lanes =
@@ -80,7 +85,7 @@ export async function beginLedger(
     append: lanes.length === 0 ? undefined : (item) => laneFor(lanes, item.session).append(item),
   });
   const retention = new PostgresRetention({ pool, ownerId, ids: createIds(), salt, now, onCommit });
-  const rows = rowReaders(pool, journal, guesses, entries, owners);
+  const rows = rowReaders(pool, driver, journal, guesses, entries, horizon, owners);
   await owners.begin();
   return {
     ownerId,
@@ -96,8 +101,11 @@ export async function beginLedger(
     },
     append: (entry) => journal.append(entry),
     readCall: (sessionId, callId, lookUp) => journal.readCall(sessionId, callId, lookUp),
-    readSession: (sessionId, scope) => journal.readSession(sessionId, scope),
-    readEntries: (query) => entries.read(query),
+    readSession: entries.readSession,
+    async readEntries(query) {
+      await horizon.untilOwnAreSeen(query);
+      return entries.readEntries(query);
+    },
     query: (name, query) => rows[name](query),
     whenChanged: (awaited, signal) =>
       'after' in awaited
@@ -196,14 +204,16 @@ const pageOf = <Row>(row: Row | undefined): Page<Row> => page(row === undefined 
 
 function rowReaders(
   pool: PgPool,
+  driver: SqlDriver,
   journal: PostgresJournal,
   guesses: EffectGuesses,
-  entries: PostgresEntries,
+  { heads, measure, countSessions }: ReturnType<typeof createEntryReads>,
+  horizon: Horizon,
   owners: PostgresOwners,
 ): RowReaders {
-  const driver = createPgDriver((text, values) => pool.read(text, values));
   const claims = new GatheredRead<ClaimRow>(pool, readClaimsSql);
   const effects = new GatheredRead<OrdRow & { readonly call_id: string }>(pool, findEffectsSql);
+  const callSizes = new GatheredRead<OrdRow & { readonly bytes: number }>(pool, callSizesSql);
   return {
     ...createListedRows(driver, listDialect),
     async claims({ key }) {
@@ -225,16 +235,20 @@ function rowReaders(
         return pageOf({ ownerId: query.ownerId, status: await owners.statusOf(query.ownerId) });
       return page(owners.gone.map((ownerId) => ({ ownerId, status: 'gone' as const })));
     },
-    heads: async (query) => page(await readHeads(pool, query)),
+    heads,
     async sizes(query) {
-      if ('limit' in query) return page(await entries.measure(query));
+      if ('limit' in query) {
+        await horizon.untilOwnAreSeen(query);
+        return page(await measure(query));
+      }
       const { sessionId, callId } = query;
-      return pageOf({ position: 0, sessionId, bytes: await journal.measureCall(sessionId, callId) });
+      const [row] = await callSizes.read([toPgText(sessionId), toPgText(callId)]);
+      return pageOf({ position: 0, sessionId, bytes: row?.bytes ?? 0 });
     },
-    end: async ({ countSessions = false }) =>
+    end: async ({ countSessions: isCounted = false }) =>
       pageOf({
-        position: await entries.lastPosition(),
-        sessions: countSessions ? await countHeads(pool) : undefined,
+        position: await horizon.lastPosition(),
+        sessions: isCounted ? await countSessions() : undefined,
       }),
     side_rows: ({ cursor }) => pageOfSideRows(driver, sideDialect, cursor),
   };
@@ -264,6 +278,10 @@ const findEffectsSql = `SELECT x.o::integer AS ord, u.call_id
   FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY x(s, t, d, o)
   JOIN @unsettled u ON u.session_id = x.s AND u.tool = x.t AND u.digest = x.d ORDER BY x.o, u.position`;
 
+const callSizesSql = `SELECT x.o::integer AS ord, sum(${bytesOf})::bigint AS bytes
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY x(s, c, o)
+  JOIN @entries e ON e.session_id = x.s AND e.call_id = x.c GROUP BY x.o`;
+
 async function readCounters(pool: PgPool, names: readonly string[]): Promise<readonly Counter[]> {
   if (names.length === 0) return [];
   const rows = await pool.read<Counter>(
@@ -272,39 +290,6 @@ async function readCounters(pool: PgPool, names: readonly string[]): Promise<rea
     [toTextArray(names.map(toPgText))],
   );
   return rows.map(({ used, reserved }) => ({ used, reserved }));
-}
-
-type HeadRow = { readonly session_id: string; readonly sequence: number; readonly hash: string };
-
-async function readHeads(
-  pool: PgPool,
-  query: HeadQuery | { readonly sessionId: string },
-): Promise<readonly Head[]> {
-  const heads = 'SELECT session_id, sequence, hash FROM @sessions WHERE sequence > 0 AND session_id';
-  const rows =
-    'sessionId' in query
-      ? await pool.read<HeadRow>(`${heads} = $1`, [toPgText(query.sessionId)])
-      : await pool.read<HeadRow>(
-          query.at === undefined
-            ? `${heads} > $1 ORDER BY session_id LIMIT $2`
-            : `SELECT s.session_id, e.sequence, e.hash FROM @sessions s
-               JOIN LATERAL (SELECT sequence, hash FROM @entries e
-                 WHERE e.session_id = s.session_id AND e.position <= $3 ORDER BY e.sequence DESC LIMIT 1) e ON true
-               WHERE s.session_id > $1 ORDER BY s.session_id LIMIT $2`,
-          [
-            query.after === undefined ? '' : toPgText(query.after),
-            query.limit,
-            ...(query.at === undefined ? [] : [query.at]),
-          ],
-        );
-  return rows.map(({ session_id, ...head }) => ({ sessionId: fromPgText(session_id), ...head }));
-}
-
-async function countHeads(pool: PgPool): Promise<number> {
-  const [row] = await pool.read<{ sessions: number }>(
-    'SELECT count(*) AS sessions FROM @sessions WHERE sequence > 0',
-  );
-  return row?.sessions ?? 0;
 }
 
 const cursorDialect: CursorDialect = { ...pgNames, cursors: '@cursors', owner: 'owner_id' };
@@ -331,14 +316,12 @@ type ArtifactRow = {
 const pieceBytes = 4_194_304;
 
 const artifacts = (pool: PgPool): Pick<Ledger, 'putArtifact' | 'readArtifact'> => ({
-  async putArtifact({ sessionId, artifactId, callId, mimeType, content }) {
-    const { encoding, bytes } = encodeContent(content);
-    const names = [sessionId, artifactId, callId, mimeType].map(toPgText);
+  async putArtifact(artifact) {
     // Without the content, the result of a call that ran would be lost.
     await pool.repeat(
       `${putArtifactSql} ON CONFLICT (session_id, artifact_id) DO UPDATE SET call_id = excluded.call_id, mime = excluded.mime,
          encoding = excluded.encoding, bytes = excluded.bytes, hash = excluded.hash, content = excluded.content`,
-      [...names, encoding, bytes.byteLength, digest('sha256', bytes), bytes],
+      toArtifactValues(artifact),
     );
   },
   async readArtifact(sessionId, artifactId, range) {
@@ -381,18 +364,21 @@ const artifacts = (pool: PgPool): Pick<Ledger, 'putArtifact' | 'readArtifact'> =
 export const putArtifactSql = `INSERT INTO @artifacts (session_id, artifact_id, call_id, mime, encoding, bytes, hash, content)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`;
 
-/** The bytes that are stored, and how they become the content again. */
-export function encodeContent(content: string | Uint8Array): {
-  readonly encoding: ArtifactFacts['encoding'];
-  readonly bytes: Buffer;
-} {
-  if (typeof content !== 'string')
-    return {
-      encoding: 'bytes',
-      bytes: Buffer.from(content.buffer, content.byteOffset, content.byteLength),
-    };
-  const encoding = content.isWellFormed() ? 'utf8' : 'utf16le';
-  return { encoding, bytes: Buffer.from(content, encoding) };
+export function toArtifactValues({
+  sessionId,
+  artifactId,
+  callId,
+  mimeType,
+  content,
+}: NewArtifact): readonly PgValue[] {
+  const bytes = contentBytes(content);
+  return [
+    ...[sessionId, artifactId, callId, mimeType].map(toPgText),
+    contentEncoding(content),
+    bytes.byteLength,
+    digest('sha256', bytes),
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  ];
 }
 
 const alteredError = (): QuittanceError =>

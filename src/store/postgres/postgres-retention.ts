@@ -10,8 +10,7 @@ import type { Erasure, Removal } from '../../ledger/retention.ts';
 import { sessionCounterPrefixes } from '../../ledger/claims.ts';
 import { exactNumbers, toTextArray, fromPgText, toPgText } from './pg-values.ts';
 import { appendOwnEntry, countOutSql, relistCalls, removeLists } from './rebuild.ts';
-import type { EntryRow } from './entry-row.ts';
-import { entryColumns } from './entry-row.ts';
+import type { CallEntryRow } from '../sql/entries.ts';
 import type { RemovedEntry } from '../sql/removal.ts';
 import { RemovalScan } from '../sql/removal.ts';
 import { withLiftedPositions } from './positions.ts';
@@ -131,9 +130,9 @@ const tablesBySession = ['entries', 'sessions', 'claims', 'sealed', 'unsettled',
 async function scanSession(
   query: PgQuery,
   erasure: Pick<Erasure, 'sessionId' | 'entryIds'>,
-): Promise<{ readonly scan: RemovalScan<number>; readonly last: EntryRow | undefined }> {
-  const rows = await query<EntryRow>(
-    `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 ORDER BY e.sequence`,
+): Promise<{ readonly scan: RemovalScan<number>; readonly last: CallEntryRow | undefined }> {
+  const rows = await query<CallEntryRow>(
+    'SELECT sequence, version, text, bodies, salt, hash FROM @entries WHERE session_id = $1 ORDER BY sequence',
     [toPgText(erasure.sessionId)],
   );
   const scan = new RemovalScan<number>(erasure);

@@ -1,13 +1,10 @@
 /** Makes the heads and the tables outside the entries again, from the entries. Appends wait until it is done. */
-import { createIds } from '../../base/ids.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import type { CounterTotal } from '../../ledger/claims.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
-import { totalsEntry } from '../../ledger/own-entry.ts';
 import { createSalts } from '../files/spill-file.ts';
 import { toPgText, toTextArray } from './pg-values.ts';
-import type { EntryRow } from './entry-row.ts';
-import { decodeEntryRow, entryColumns } from './entry-row.ts';
+import { decode } from '../sql/entries.ts';
 import { withLiftedPositions } from './positions.ts';
 import type { PgPool, PgQuery } from './pg-pool.ts';
 import type { JsonObject } from '../../base/json.ts';
@@ -16,7 +13,7 @@ import type { ListedCall } from '../../ledger/listed-call.ts';
 import { listCall } from '../../ledger/listed-call.ts';
 import { readCallsInOrder } from '../sql/calls-in-order.ts';
 import { toHeadRow, toListed, sessionCounts } from './list-functions.ts';
-import type { SideStateDialect } from '../sql/side-state.ts';
+import type { SideStateDialect, TotalsEntry } from '../sql/side-state.ts';
 import { rebuildSideState, startFold } from '../sql/side-state.ts';
 import {
   createPgDriver,
@@ -50,7 +47,7 @@ export async function rebuildWith(query: PgQuery, now: number): Promise<readonly
     entriesAfter: 'SELECT position, text, bodies FROM @entries WHERE position > ? ORDER BY position LIMIT ?',
     sealedCalls: 'SELECT session_id AS session, session_id, call_id FROM @sealed',
     otherMarks: async () => [],
-    stateTotals: (_, totals) => stateTotals(query, totals),
+    stateTotals: (_, entries) => stateTotals(query, entries),
   };
   await rebuildSideState(createPgDriver(query), dialect, folded, now);
   await query(
@@ -70,40 +67,20 @@ async function putHeads(query: PgQuery): Promise<void> {
   );
 }
 
-/** Appends entries that state these totals to the ledger's own chain. */
-async function stateTotals(query: PgQuery, untold: readonly CounterTotal[]): Promise<void> {
-  if (untold.length === 0) return;
+/** Appends entries that state totals to the ledger's own chain. */
+async function stateTotals(query: PgQuery, entries: readonly TotalsEntry[]): Promise<void> {
   const [locked] = await query<{ first: number }>('SELECT first FROM @lock_heads($1, $2, true)', [
     toTextArray([toPgText(ledgerSessionId)]),
     toTextArray([genesisHash(ledgerSessionId)]),
   ]);
-  const [ids, salt] = [createIds(), createSalts()];
-  let position = locked?.first ?? 0;
-  for (let from = 0; from < untold.length; from += totalsPerEntry, position++) {
-    const totals = untold.slice(from, from + totalsPerEntry);
-    await appendOwnEntry(query, totalsEntry(totals, ids), { ownerId: '', salt }, position);
-    const names = totals.map(({ counter }) => toPgText(counter));
-    await query('UPDATE @counters SET position = $2 WHERE name = ANY ($1::text[])', [
-      toTextArray(names),
-      position,
-    ]);
-    await putMarks(
-      query,
-      names.map((name) => [`counter ${name}`, position]),
-    );
+  const salt = createSalts();
+  for (const [index, entry] of entries.entries()) {
+    const position = (locked?.first ?? 0) + index;
+    await appendOwnEntry(query, entry, { ownerId: '', salt }, position);
+    const names = toTextArray(entry.totals.map(({ counter }) => toPgText(counter)));
+    await query('UPDATE @counters SET position = $2 WHERE name = ANY ($1::text[])', [names, position]);
+    await query(`SELECT @put_mark('counter ' || n, $2) FROM unnest($1::text[]) n`, [names, position]);
   }
-}
-
-type Mark = readonly [key: string, position: number];
-
-/** Keeps entries bounded. */
-const totalsPerEntry = 500;
-
-async function putMarks(query: PgQuery, marks: readonly Mark[]): Promise<void> {
-  await query(
-    'INSERT INTO @marks (key, position) SELECT x.key, x.at::bigint FROM unnest($1::text[], $2::text[]) x(key, at)',
-    [toTextArray(marks.map(([key]) => key)), toTextArray(marks.map(([, position]) => String(position)))],
-  );
 }
 
 /**
@@ -248,13 +225,19 @@ const putListed = (query: PgQuery, rows: readonly ListedRow[]): Promise<unknown>
 
 /** Makes the rows of some calls of a session again. What the session counts must be the same. */
 export async function relistCalls(query: PgQuery, session: string, calls: readonly string[]): Promise<void> {
-  const rows = await query<EntryRow>(
-    `SELECT ${entryColumns} FROM @entries e WHERE e.session_id = $1 AND e.call_id = ANY ($2) ORDER BY e.sequence`,
+  type Row = {
+    readonly call_id: string;
+    readonly position: number;
+    readonly text: string;
+    readonly bodies: string | null;
+  };
+  const rows = await query<Row>(
+    `SELECT call_id, position, text, bodies FROM @entries WHERE session_id = $1 AND call_id = ANY ($2) ORDER BY sequence`,
     [session, toTextArray(calls)],
   );
   const listed = calls.flatMap((name) => {
     const own = rows.filter(({ call_id }) => call_id === name);
-    const call = listCall(own.map(decodeEntryRow));
+    const call = listCall(own.map(decode));
     return call === undefined ? [] : [{ session, name, call, position: own[0]?.position ?? 0 }];
   });
   await putListed(query, listed);

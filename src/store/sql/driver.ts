@@ -2,6 +2,8 @@
  * How the code that both SQL stores share runs statements. SQLite wraps calls that are synchronous: a statement is done
  * when it is asked for. So a transaction of such statements lets no other task in between.
  */
+import { QuittanceError } from '../../base/error.ts';
+
 export type SqlValue = string | number | Buffer | null;
 
 /** `?` in a statement stands for each value, in order. A store may give its tables a prefix: see the dialect. */
@@ -23,6 +25,39 @@ export type SqlNames = {
   /** Throws `ledger.damaged` for a text that `toText` did not write. */
   readonly fromText: (text: string) => string;
 };
+
+const mark = '\u0001';
+
+/**
+ * A name that UTF-8 or the database cannot hold, or that looks encoded, is written as JSON after a mark. So is an empty
+ * name: an empty text stands for no name.
+ */
+export const createNames = (canHold: (name: string) => boolean): SqlNames => ({
+  toText(name) {
+    // Callers in plain JavaScript get a precise error instead of a ledger error.
+    if (typeof name !== 'string')
+      throw new QuittanceError('config.invalid', `An id must be a string, found ${typeof name}.`);
+    const isPlain = name !== '' && name.isWellFormed() && !name.startsWith(mark) && canHold(name);
+    return isPlain ? name : mark + JSON.stringify(name);
+  },
+  fromText(text) {
+    const name: unknown =
+      typeof text === 'string' && text.startsWith(mark) ? parse(text.slice(mark.length)) : text;
+    if (typeof name === 'string') return name;
+    throw new QuittanceError(
+      'ledger.damaged',
+      'A name in the ledger was not written by this program: another program changed its tables.',
+    );
+  },
+});
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
 
 /** A condition with its values. */
 export type SqlCondition = readonly [sql: string, ...values: SqlValue[]];

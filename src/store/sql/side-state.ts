@@ -3,12 +3,15 @@
  * inputs, marks. A rebuild makes them again from the entries, and a copy takes those that its entries do not tell.
  */
 import type { CounterTotal } from '../../ledger/claims.ts';
-import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
+import type { Ids } from '../../base/ids.ts';
+import { createIds } from '../../base/ids.ts';
+import { totalsEntry } from '../../ledger/own-entry.ts';
 import type { CopySource } from '../../ledger/retention.ts';
 import { foldKey, SideFold } from '../../ledger/side-fold.ts';
 import type { SessionKey } from './calls-in-order.ts';
 import type { SqlDriver, SqlValue } from './driver.ts';
 import { readStoredName } from './driver.ts';
+import { decode, refuseDisorder } from './entries.ts';
 import type { MarkDialect } from './inspect-marks.ts';
 import type { SideDialect } from './side-rows.ts';
 
@@ -36,10 +39,11 @@ export type SideStateDialect = SideDialect &
     readonly takeSession: (driver: SqlDriver, sessionId: string) => Promise<SessionKey>;
     /** Marks that only this store has. */
     readonly otherMarks: (driver: SqlDriver, fold: SideFold) => Promise<readonly Mark[]>;
-    /** Appends entries that state these totals, with their marks. */
-    readonly stateTotals: (driver: SqlDriver, totals: readonly CounterTotal[]) => Promise<void>;
+    /** Appends entries that state totals, with their marks. */
+    readonly stateTotals: (driver: SqlDriver, entries: readonly TotalsEntry[]) => Promise<void>;
   };
 
+export type TotalsEntry = ReturnType<typeof totalsEntry>;
 export type Mark = readonly [key: string, position: number];
 
 /** Entries that were folded, as far as they could be read. */
@@ -63,10 +67,11 @@ export async function foldSome(
 ): Promise<boolean> {
   type Row = { readonly position: number; readonly text: string; readonly bodies: string | null };
   const rows = await driver.all<Row>(entriesAfter, [folded.position, entriesAtOnce]);
+  refuseDisorder(rows, folded.position);
   for (const { position, text, bodies } of rows) {
     folded.position = position;
     try {
-      folded.fold.add(readEntry({ text, bodies: bodies ?? undefined }), position);
+      folded.fold.add(decode({ text, bodies }), position);
     } catch (error) {
       if (folded.problems.length < mostNamed)
         folded.problems.push(
@@ -105,8 +110,18 @@ export async function rebuildSideState(
     marks,
     [...due, ...stated].map(([key, position]) => ({ key, position })),
   );
-  if (untold.length > 0) await dialect.stateTotals(driver, untold);
+  if (untold.length > 0) await dialect.stateTotals(driver, toEntries(untold, createIds()));
   await dropSealed(driver, dialect, fold, now);
+}
+
+/** Keeps entries bounded. */
+const totalsPerEntry = 500;
+
+function toEntries(totals: readonly CounterTotal[], ids: Ids): readonly TotalsEntry[] {
+  const entries: TotalsEntry[] = [];
+  for (let from = 0; from < totals.length; from += totalsPerEntry)
+    entries.push(totalsEntry(totals.slice(from, from + totalsPerEntry), ids));
+  return entries;
 }
 
 /** A claim that a removed session may have taken over stays only if its row is there. */

@@ -6,13 +6,13 @@ import type { AppendResult } from '../../ledger/journal.ts';
 import { TextHasher } from '../../ledger/prepare-entry.ts';
 import type { CallLists } from './call-lists.ts';
 import type { CursorTable } from './cursor-table.ts';
+import type { Database } from './database.ts';
 import { toSqlText, RowInserts } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
 import type { Session, Sessions } from './sessions.ts';
 import type { SideTables } from './side-tables.ts';
-import type { Statements } from './statements.ts';
 import type { AppendOrder } from './write-order.ts';
 import { readExtras } from './write-order.ts';
 
@@ -36,7 +36,7 @@ type NewEntryRow = readonly [
 export type StoredPlace = { readonly position: number; readonly hash: string };
 
 type AppenderParts = {
-  readonly sql: Statements;
+  readonly database: Database;
   readonly sessions: Sessions;
   readonly entries: EntryTable;
   readonly side: SideTables;
@@ -55,7 +55,7 @@ export class Appender {
 
   constructor(parts: AppenderParts) {
     this.#parts = parts;
-    this.#inserts = new RowInserts(parts.sql.database, 'entries', 11);
+    this.#inserts = new RowInserts(parts.database, 'entries', 11);
   }
 
   /** The position of the last entry. */

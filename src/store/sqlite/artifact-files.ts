@@ -9,11 +9,11 @@ import { createHash, randomBytes, hash as digest } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { contentBytes, contentEncoding } from '../../base/content-digest.ts';
 import { QuittanceError } from '../../base/error.ts';
 import type { NewArtifact } from '../../ledger/artifacts.ts';
 
-/** Text that UTF-8 cannot represent is stored as UTF-16. */
-export type ArtifactEncoding = 'utf8' | 'utf16le' | 'bytes';
+export type ArtifactEncoding = ReturnType<typeof contentEncoding>;
 
 export type KeptContent = {
   readonly hash: string;
@@ -31,9 +31,8 @@ export class ArtifactFiles {
   }
 
   async put(content: NewArtifact['content']): Promise<KeptContent> {
-    const encoding = encodingOf(content);
-    const bytes =
-      typeof content === 'string' ? Buffer.from(content, encoding as 'utf8' | 'utf16le') : content;
+    const encoding = contentEncoding(content);
+    const bytes = contentBytes(content);
     const hash = digest('sha256', bytes);
     const path = this.#pathOf(hash);
     if (!existsSync(path)) await writeWhole(path, bytes);
@@ -105,11 +104,6 @@ const altered = (how: 'gone' | 'changed', problem: string): QuittanceError =>
     `The file of an artifact ${problem}. Run \`quittance verify\` to see which.`,
     { how },
   );
-
-function encodingOf(content: NewArtifact['content']): ArtifactEncoding {
-  if (typeof content !== 'string') return 'bytes';
-  return content.isWellFormed() ? 'utf8' : 'utf16le';
-}
 
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const folder = dirname(path);

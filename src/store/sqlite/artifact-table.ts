@@ -1,8 +1,8 @@
 /** Stores which session may read which artifact. The contents are files. */
+import type { Database } from './database.ts';
 import { toSqlText, fromSqlText } from './database.ts';
 import type { ArtifactEncoding, ArtifactFiles, KeptContent } from './artifact-files.ts';
 import type { Session } from './sessions.ts';
-import type { Statements } from './statements.ts';
 
 /** An artifact whose content is on disk. */
 export type NamedArtifact = KeptContent & {
@@ -15,10 +15,10 @@ export type NamedArtifact = KeptContent & {
 type Row = { call: string; mime: string; encoding: ArtifactEncoding; hash: string; bytes: number };
 
 export class ArtifactTable {
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #files: ArtifactFiles;
 
-  constructor(sql: Statements, files: ArtifactFiles) {
+  constructor(sql: Database, files: ArtifactFiles) {
     this.#sql = sql;
     this.#files = files;
   }

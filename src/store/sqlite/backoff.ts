@@ -1,11 +1,14 @@
 import { isBusy } from './database.ts';
 
 /** Retries without blocking the process, while another process holds the lock. */
-export async function whenFree<Result>(attempt: () => Result, patienceMs = 10_000): Promise<Result> {
+export async function whenFree<Result>(
+  attempt: () => Result | Promise<Result>,
+  patienceMs = 10_000,
+): Promise<Result> {
   const untilMs = performance.now() + patienceMs;
   for (let tries = 0; ; tries++)
     try {
-      return attempt();
+      return await attempt();
     } catch (error) {
       if (!isBusy(error) || performance.now() > untilMs) throw error;
       await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));

@@ -7,20 +7,17 @@
  * 3. The search index has settled calls. Open calls are few, and a search looks at each: the index need not change twice.
  * 4. Counts change once per transaction, however many entries it has: see `flush`.
  */
-import type { SqlValue } from './database.ts';
-import { fromSqlText, isRefusedValue, toSqlText } from './database.ts';
+import type { Database, SqlValue } from './database.ts';
+import { isRefusedValue, toSqlText } from './database.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { QuittanceError } from '../../base/error.ts';
-import type { CountedCall, SessionTally, TallyChange } from '../../ledger/call-tally.ts';
-import { countCall, newSessionTally, TallyChanges } from '../../ledger/call-tally.ts';
+import type { SessionTally, TallyChange } from '../../ledger/call-tally.ts';
+import { countCall, hourMs, latencyBinSql, newSessionTally, TallyChanges } from '../../ledger/call-tally.ts';
 import type { ListedCall } from '../../ledger/listed-call.ts';
 import { countEntry, listEntry, toIndexWords } from '../../ledger/listed-call.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
 import type { ConfirmationSummary } from '../../ledger/call-query.ts';
-import type { CallRow } from '../sql/listed-rows.ts';
 import type { Session } from './sessions.ts';
-import type { Statements } from './statements.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 
 /**
@@ -58,9 +55,9 @@ export const partStart = (part: number): number => part * partSize;
 const pagesPerMerge = 400;
 
 export class WordTable {
-  readonly #sql: Statements;
+  readonly #sql: Database;
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 
@@ -123,7 +120,7 @@ const mostFollowed = 8_192;
 const mostChars = 33_554_432;
 
 export class CallLists {
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #entries: EntryTable;
   readonly #writeWaiting: () => void;
   readonly #words: WordTable;
@@ -133,7 +130,7 @@ export class CallLists {
   readonly #tallies = new TallyChanges();
 
   /** `writeWaiting`: writes entries of this transaction that are not in the table yet. */
-  constructor(sql: Statements, entries: EntryTable, writeWaiting: () => void = () => undefined) {
+  constructor(sql: Database, entries: EntryTable, writeWaiting: () => void = () => undefined) {
     this.#sql = sql;
     this.#entries = entries;
     this.#writeWaiting = writeWaiting;
@@ -206,8 +203,7 @@ export class CallLists {
   /** Removes the rows of a session. Its words leave the file when their index is merged. */
   dropSession(session: number): void {
     this.flush();
-    const calls = this.#sql.row<CountedRow>(`SELECT ${countedColumns} FROM calls WHERE session = ?`);
-    for (const row of calls.all(session)) this.#tallies.add(toCounted(row), undefined);
+    this.#sql.run(toTallySql('session = ?', '-'), session);
     this.#words.dropSession(session);
     for (const table of ['calls', 'confirmations', 'session_counts'])
       this.#sql.run(`DELETE FROM ${table} WHERE session = ?`, session);
@@ -258,10 +254,10 @@ export class CallLists {
   #read(head: Session, callId: string): Followed & { readonly entries: readonly ReadEntry[] } {
     this.#writeWaiting();
     const rows = this.#entries.ofCall(head, callId);
-    const entries = rows.map(decode);
-    const position = rows[0]?.position ?? 0;
+    const entries = rows.map(({ entry }) => entry);
+    const position = rows[0]?.row.position ?? 0;
     const listed = list(head, callId, entries);
-    const chars = rows.reduce((sum, { text, bodies }) => sum + text.length + (bodies?.length ?? 0), 0);
+    const chars = rows.reduce((sum, { row }) => sum + row.text.length + (row.bodies?.length ?? 0), 0);
     return { position, entries, listed, chars };
   }
 
@@ -407,9 +403,18 @@ export const putSessionSql = `INSERT INTO session_counts VALUES (?, ?, ?, ?, ?, 
   unresolved = unresolved + excluded.unresolved,
   first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)`;
 
-export const putTallySql = `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON CONFLICT (hour, tool_name, bin, code, outcome, mode, status) DO UPDATE SET calls = calls + excluded.calls,
+const addTally = `ON CONFLICT (hour, tool_name, bin, code, outcome, mode, status) DO UPDATE SET calls = calls + excluded.calls,
     unresolved = unresolved + excluded.unresolved, cost_micros = cost_micros + excluded.cost_micros`;
+const putTallySql = `INSERT INTO tallies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${addTally}`;
+
+/** Adds listed calls to the tallies. `sign`: takes them out. */
+export const toTallySql = (where: string, sign: '' | '-'): string =>
+  `INSERT INTO tallies SELECT CAST(requested_at / ${hourMs} AS INTEGER), tool_name, ${binSql}, coalesce(code, ''),
+     coalesce(outcome, ''), mode, status, ${sign}count(*), ${sign}sum(unresolved), ${sign}sum(cost_micros)
+   FROM calls WHERE ${where} GROUP BY 1, 2, 3, 4, 5, 6, 7 ${addTally}`;
+
+/** The bin of the duration of a call. */
+export const binSql: string = latencyBinSql('elapsed_ms', 'attempts');
 
 const orNull = (text: string | undefined): string | null => (text === undefined ? null : toSqlText(text));
 
@@ -482,26 +487,3 @@ export const toTallyRow = (tally: TallyChange): SqlValue[] => [
   tally.unresolved,
   tally.costMicros,
 ];
-
-/** The columns of a call that are counted. */
-export const countedColumns =
-  'session, requested_at, tool_name, mode, status, outcome, code, elapsed_ms, attempts, unresolved, cost_micros';
-
-export type CountedRow = Pick<
-  CallRow,
-  'requested_at' | 'tool_name' | 'mode' | 'status' | 'outcome' | 'code' | 'elapsed_ms' | 'attempts'
-> &
-  Pick<CallRow, 'unresolved' | 'cost_micros'> & { readonly session: number };
-
-export const toCounted = (row: CountedRow): CountedCall => ({
-  requestedAt: row.requested_at,
-  toolName: fromSqlText(row.tool_name),
-  mode: row.mode,
-  status: row.status,
-  outcome: row.outcome ?? undefined,
-  code: row.code === null ? undefined : fromSqlText(row.code),
-  elapsedMs: row.elapsed_ms ?? undefined,
-  attempts: row.attempts,
-  unresolved: Boolean(row.unresolved),
-  costMicros: row.cost_micros,
-});

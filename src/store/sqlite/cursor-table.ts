@@ -1,8 +1,8 @@
 /** The positions that readers have reached. They change in the transactions of the writer. */
 import type { Cursor, CursorChange, CursorMove } from '../../ledger/cursors.ts';
 import type { AppendResult } from '../../ledger/journal.ts';
+import type { Database } from './database.ts';
 import { fromSqlText, toSqlText } from './database.ts';
-import type { Statements } from './statements.ts';
 
 type Row = {
   readonly name: string;
@@ -11,26 +11,18 @@ type Row = {
   readonly owner: string | null;
 };
 
-const columns = 'SELECT name, position, holder, owner FROM cursors';
-
 export class CursorTable {
-  readonly #sql: Statements;
+  readonly #sql: Database;
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 
   find(name: string): Cursor | undefined {
-    const row = this.#sql.row<Row>(`${columns} WHERE name = ?`).get(toSqlText(name));
+    const row = this.#sql
+      .row<Row>('SELECT name, position, holder, owner FROM cursors WHERE name = ?')
+      .get(toSqlText(name));
     return row && toCursor(row);
-  }
-
-  list(): readonly Cursor[] {
-    return this.#sql
-      .row<Row>(columns)
-      .all()
-      .map(toCursor)
-      .sort((left, right) => (left.name < right.name ? -1 : 1));
   }
 
   /** Call inside a transaction. False if the cursor is not as expected. */

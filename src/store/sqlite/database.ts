@@ -8,6 +8,8 @@ import type { backup, BackupProgressInfo, DatabaseSync, StatementSync } from 'no
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { QuittanceError } from '../../base/error.ts';
+import type { SqlNames } from '../sql/driver.ts';
+import { createNames } from '../sql/driver.ts';
 
 export type SqlValue = string | number | Uint8Array | null;
 
@@ -87,6 +89,9 @@ function findDriver(): Driver | undefined {
 /** A connection. */
 export class Database {
   readonly #sqlite: DatabaseSync;
+  /** Statements that were used, by their text. */
+  readonly #rows = new Map<string, Statement<unknown>>();
+  readonly #values = new Map<string, Statement<unknown>>();
 
   constructor(sqlite: DatabaseSync) {
     this.#sqlite = sqlite;
@@ -114,6 +119,25 @@ export class Database {
     return new Statement(this.#sqlite.prepare(sql), true);
   }
 
+  /** A statement that returns rows, prepared once. The caller names their type, as SQL does not. */
+  row<Row>(sql: string): Statement<Row> {
+    let statement = this.#rows.get(sql);
+    if (statement === undefined) this.#rows.set(sql, (statement = this.prepare(sql)));
+    return statement as Statement<Row>;
+  }
+
+  /** The same for rows of one column, as bare values. */
+  value<Value>(sql: string): Statement<Value> {
+    let statement = this.#values.get(sql);
+    if (statement === undefined) this.#values.set(sql, (statement = this.prepareValue(sql)));
+    return statement as Statement<Value>;
+  }
+
+  /** Changes rows. Returns how many. */
+  run(sql: string, ...values: readonly SqlValue[]): number {
+    return this.row<never>(sql).run(...values).changes;
+  }
+
   exec(sql: string): void {
     this.#sqlite.exec(sql);
   }
@@ -133,6 +157,18 @@ export class Database {
       return result;
     } finally {
       if (this.inTransaction) this.exec('ROLLBACK');
+    }
+  }
+
+  /** Reads in one transaction: all of it is as of one moment. */
+  atOneMoment<Result>(read: () => Result): Result {
+    if (this.inTransaction) return read();
+    this.run('BEGIN');
+    try {
+      return read();
+    } finally {
+      // Nothing was written. In a damaged file SQLite may have ended it by itself.
+      if (this.inTransaction) this.run('ROLLBACK');
     }
   }
 
@@ -281,38 +317,9 @@ const codeOf = (error: unknown): number | undefined =>
     ? error.errcode
     : undefined;
 
-/**
- * Encodes names for SQLite. Names may be any text, but SQLite stores UTF-8, in which all lone surrogates become one
- * character. A name that UTF-8 cannot represent, or that looks encoded, is written as JSON after a mark. So is an
- * empty name: an empty text stands for no name.
- */
-const mark = '\u0001';
-
-export function toSqlText(name: string): string {
-  // Callers in plain JavaScript get a precise error instead of a ledger error.
-  if (typeof name !== 'string')
-    throw new QuittanceError('config.invalid', `An id must be a string, found ${typeof name}.`);
-  return name.isWellFormed() && !name.startsWith(mark) && name !== '' ? name : mark + JSON.stringify(name);
-}
-
-/** Throws for a value that was not encoded this way: anyone with the file can change it. */
-export function fromSqlText(text: string): string {
-  const name: unknown =
-    typeof text === 'string' && text.startsWith(mark) ? parse(text.slice(mark.length)) : text;
-  if (typeof name === 'string') return name;
-  throw new QuittanceError(
-    'ledger.damaged',
-    'A name in the ledger file was not written by this program: another program changed the file.',
-  );
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
+export const sqliteNames: SqlNames = createNames(() => true);
+export const toSqlText: SqlNames['toText'] = sqliteNames.toText;
+export const fromSqlText: SqlNames['fromText'] = sqliteNames.fromText;
 
 /**
  * Inserts rows of one table, several with one statement: that costs two thirds of inserting each by itself. Rows wait

@@ -4,17 +4,16 @@ import type { ListedRows } from '../../ledger/ledger.ts';
 import { createSqliteRows } from './dialect.ts';
 import { openDatabase, prepareRow } from './database.ts';
 import { prepareSchema } from './schema.ts';
-import { Statements } from './statements.ts';
 import { partStart, toText, WordTable } from './call-lists.ts';
 
 const parts = 40;
 const callsPerPart = 3;
 
 /** Every part has the same few calls. The clock of the last part was wrong: its calls seem to be the oldest. */
-function fillParts() {
+async function fillParts() {
   const tables = openDatabase(':memory:');
-  prepareSchema(tables, ':memory:');
-  const words = new WordTable(new Statements(tables));
+  await prepareSchema(tables, ':memory:');
+  const words = new WordTable(tables);
   tables.exec(`INSERT INTO sessions (session, name) VALUES (1, 's')`);
   const put = prepareRow<never>(
     tables,
@@ -43,7 +42,7 @@ async function search(table: ListedRows, query: CallQuery) {
 }
 
 test('a search skips parts that have no call of the period', async () => {
-  const { tables, table } = fillParts();
+  const { tables, table } = await fillParts();
   const every = await search(table, {});
   expect(every.ids).toHaveLength(parts * callsPerPart);
   expect(every.pages).toBe(parts);

@@ -3,18 +3,20 @@ import { hash } from 'node:crypto';
 import type { ListedRows } from '../../ledger/ledger.ts';
 import type { SearchTerm } from '../../ledger/call-search.ts';
 import { meetsTerms } from '../../ledger/call-search.ts';
-import { latencyBinSql } from '../../ledger/call-tally.ts';
 import { toCallWords, toFilterMarks } from '../../ledger/call-words.ts';
-import type { SqlCondition, SqlDriver, SqlNames, SqlReader } from '../sql/driver.ts';
+import type { SqlCondition, SqlDriver, SqlReader } from '../sql/driver.ts';
 import { readStoredName, toWhere, toValues } from '../sql/driver.ts';
 import type { CallRow, ListDialect, WordSearch, WordsFound } from '../sql/listed-rows.ts';
 import { createListedRows, toSummary } from '../sql/listed-rows.ts';
+import type { CursorDialect } from '../sql/cursors.ts';
+import type { EntryDialect } from '../sql/entries.ts';
 import type { SideDialect } from '../sql/side-rows.ts';
 import type { SideStateDialect } from '../sql/side-state.ts';
 import type { InspectDialect, StoredRow, WordCheck } from '../sql/inspect-lists.ts';
 import type { MarkDialect } from '../sql/inspect-marks.ts';
 import { markingTexts } from '../sql/inspect-marks.ts';
 import {
+  binSql,
   callColumns,
   confirmationColumns,
   partOf,
@@ -31,8 +33,8 @@ import {
   toWordText,
 } from './call-lists.ts';
 import { markOf } from './marks.ts';
-import type { Database, Statement } from './database.ts';
-import { fromSqlText, prepareRow, toSqlText } from './database.ts';
+import type { Database } from './database.ts';
+import { prepareRow, sqliteNames, toSqlText } from './database.ts';
 
 /** `whenListed`: resolves when the rows are there, and no older snapshot of the file is open. */
 export const createSqliteRows = (database: Database, whenListed: () => Promise<void>): ListedRows => {
@@ -44,25 +46,13 @@ export const createSqliteRows = (database: Database, whenListed: () => Promise<v
   return createListedRows({ ...driver, all }, listDialect);
 };
 
-/** Statements are prepared once. */
-export function createSqliteDriver(database: Database): SqlDriver {
-  const statements = new Map<string, Statement<unknown>>();
-  const prepare = <Row>(sql: string): Statement<Row> => {
-    let statement = statements.get(sql);
-    if (statement === undefined) {
-      statement = prepareRow(database, sql);
-      statements.set(sql, statement);
-    }
-    return statement as Statement<Row>; // the caller names the columns and their types
-  };
-  return {
-    all: async <Row>(sql: string, values: Parameters<SqlDriver['all']>[1] = []) =>
-      prepare<Row>(sql).all(...values),
-    async run(sql, values = []) {
-      prepare(sql).run(...values);
-    },
-  };
-}
+export const createSqliteDriver = (database: Database): SqlDriver => ({
+  all: async <Row>(sql: string, values: Parameters<SqlDriver['all']>[1] = []) =>
+    database.row<Row>(sql).all(...values),
+  async run(sql, values = []) {
+    database.run(sql, ...values);
+  },
+});
 
 const rowsPerPage = 500;
 
@@ -81,9 +71,22 @@ export const createSqliteReader = (database: Database): SqlReader => ({
   },
 });
 
-export const sqliteNames: SqlNames = { toText: toSqlText, fromText: fromSqlText };
-
 const named = 'LEFT JOIN (SELECT session, name AS session_id FROM sessions) USING (session)';
+
+export const entryDialect: EntryDialect = {
+  ...sqliteNames,
+  table: 'entries',
+  entries: `entries ${named}`,
+  call: 'call',
+  ofSession: 'session = (SELECT session FROM sessions WHERE name = ?)',
+  inSession: 'position',
+  contains: 'instr(text, ?) > 0',
+  visible: [],
+  sessions: '(SELECT session, name AS session_id, sequence, hash FROM sessions) s',
+  lastOf: `(SELECT position FROM entries AS x WHERE x.session = s.session AND x.position <= ? ORDER BY x.position DESC LIMIT 1)`,
+};
+
+export const cursorDialect: CursorDialect = { ...sqliteNames, cursors: 'cursors', owner: 'owner' };
 
 export const sideDialect: SideDialect = {
   ...sqliteNames,
@@ -142,7 +145,7 @@ const listDialect: ListDialect = {
   isResolved: 'unresolved = 0',
   isNamed: (column, text) => [`${column} = ?`, toSqlText(text)],
   contains: (column) => `instr(lower(${column}), lower(?)) > 0`,
-  bin: latencyBinSql('elapsed_ms', 'attempts'),
+  bin: binSql,
   byIndex: (name) => ` INDEXED BY ${name}`,
   toTime: (at) => at,
   rowsPerSlice: 1_000,

@@ -8,13 +8,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import type { StoreFinding } from '../../ledger/store-finding.ts';
 import type { Database, SqlValue } from './database.ts';
-import { isBusy, isInputOutput, isShortRead, prepareRow, prepareValue } from './database.ts';
+import { isBusy, isInputOutput, isShortRead, prepareRow, prepareValue, sqliteNames } from './database.ts';
 import { readStoredName } from '../sql/driver.ts';
 import type { TableFinding } from '../sql/findings.ts';
 import { adviseRebuild, nameSome } from '../sql/findings.ts';
 import { inspectLists } from '../sql/inspect-lists.ts';
 import { inspectCursors, inspectMarks } from '../sql/inspect-marks.ts';
-import { createSqliteReader, inspectDialect, markDialect, sqliteNames } from './dialect.ts';
+import { createSqliteReader, inspectDialect, markDialect } from './dialect.ts';
 import { lastEntryPath, readLastEntry } from './last-entry.ts';
 import { findOlder } from './open-file.ts';
 import { openToRead } from './open-to-read.ts';
@@ -31,7 +31,7 @@ import {
   versionOf,
 } from './schema.ts';
 import { saysWhereItStands } from './sessions.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import { countMarks } from './marks.ts';
 
 export async function* inspectFile(

@@ -11,10 +11,9 @@ import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ClaimHolder, Counter } from '../../ledger/claims.ts';
 import type { Entry } from '../../ledger/journal.ts';
 import { sessionCounterPrefixes } from '../../ledger/claims.ts';
-import { prepareValue } from './database.ts';
+import type { Database } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
-import type { Statements } from './statements.ts';
+import { decode } from '../sql/entries.ts';
 
 /** JSON, because SQLite stores UTF-8, in which all lone surrogates become one character. */
 export const markOf = {
@@ -52,15 +51,15 @@ const rangeSql = 'SELECT position FROM marks WHERE key >= ? AND key < ? ORDER BY
 export class Marks {
   /** False for a file of an older version that is only read: it has no marks, and its rows decide. */
   readonly areSet: boolean;
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #entries: EntryTable;
   #isWhole = false;
 
-  constructor(sql: Statements, entries: EntryTable) {
+  constructor(sql: Database, entries: EntryTable) {
     this.#sql = sql;
     this.#entries = entries;
     const isTemporary = `SELECT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'marks')`;
-    this.areSet = prepareValue<number>(sql.database, isTemporary).get() === 0;
+    this.areSet = sql.value<number>(isTemporary).get() === 0;
   }
 
   put(key: string, position: number): void {

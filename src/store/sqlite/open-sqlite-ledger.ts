@@ -14,7 +14,6 @@ import type { SqliteLedgerOptions } from './sqlite-ledger-options.ts';
 import { setUpToWrite, writeSettings } from './sqlite-ledger-options.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { checkOpeningKey } from './key-check.ts';
-import { Statements } from './statements.ts';
 
 /**
  * Opens or creates a ledger file. Throws only our own errors: `ledger.unavailable` if the disk fails. `threadArgv`: options
@@ -49,9 +48,8 @@ async function listOlder(
   { onUpgrade }: SqliteLedgerOptions,
 ): Promise<void> {
   if (isRelisting(database)) {
-    const sql = new Statements(database);
-    const lists = new CallLists(sql, new EntryTable(sql));
-    const parts = { database, sessions: new Sessions(sql), lists };
+    const lists = new CallLists(database, new EntryTable(database));
+    const parts = { database, sessions: new Sessions(database), lists };
     await relist(parts, createTransactions(parts), onUpgrade);
   }
   for (const file of oldTablesOf(path)) rmSync(file, { force: true, recursive: true });

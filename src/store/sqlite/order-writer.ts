@@ -154,7 +154,7 @@ class OrderJob implements WriteJob {
 }
 
 function performShort(
-  { appender, sessions, cursors, artifacts, sql, ownerId }: WriteParts,
+  { appender, sessions, cursors, artifacts, database, ownerId }: WriteParts,
   order: ShortOrder,
 ): boolean {
   appender.flush();
@@ -165,7 +165,10 @@ function performShort(
       return artifacts.name(sessions.take(order.artifact.sessionId), order.artifact);
     case 'key':
       return (
-        sql.run('INSERT INTO key_check SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key_check)', order.check) > 0
+        database.run(
+          'INSERT INTO key_check SELECT ? WHERE NOT EXISTS (SELECT 1 FROM key_check)',
+          order.check,
+        ) > 0
       );
   }
 }

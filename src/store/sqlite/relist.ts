@@ -7,23 +7,15 @@
  * 3. Counts are made in the last step, from the rows. Until then they are not exact.
  */
 import { isQuittanceError } from '../../base/error.ts';
-import { countEvent, countCall, newSessionTally, TallyChanges } from '../../ledger/call-tally.ts';
+import { countEvent, newSessionTally } from '../../ledger/call-tally.ts';
 import type { SessionTally } from '../../ledger/call-tally.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import { whenFree } from './backoff.ts';
-import type { CallLists, CountedRow } from './call-lists.ts';
-import {
-  countedColumns,
-  putSessionSql,
-  putTallySql,
-  toCounted,
-  toSessionRow,
-  toTallyRow,
-  wordTable,
-} from './call-lists.ts';
+import type { CallLists } from './call-lists.ts';
+import { putSessionSql, toSessionRow, toTallySql, wordTable } from './call-lists.ts';
 import type { Database } from './database.ts';
 import { fromSqlText, prepareRow, prepareValue } from './database.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import type { Sessions } from './sessions.ts';
 
 const entriesPerStep = 2_000;
@@ -159,25 +151,16 @@ function dropStrays(database: Database, listed: ReadonlySet<number>, from: numbe
 
 function finish({ database, sessions, lists }: RelistParts, confirmations: ReadonlySet<string>): void {
   dropStrayConfirmations(database, sessions, lists, confirmations);
-  const tallies = new TallyChanges();
-  const counted = new Map<number, SessionTally>();
-  for (const row of prepareRow<CountedRow>(database, `SELECT ${countedColumns} FROM calls`).iterate()) {
-    const call = toCounted(row);
-    tallies.add(undefined, call);
-    const tally = counted.get(row.session) ?? newSessionTally('');
-    counted.set(row.session, tally);
-    countCall(tally, call);
-  }
-  prepareRow<never>(database, 'DELETE FROM tallies').run();
-  const putTally = prepareRow<never>(database, putTallySql);
-  for (const tally of tallies.take()) putTally.run(...toTallyRow(tally));
-  prepareRow<never>(
-    database,
-    'UPDATE session_counts SET calls = 0, open_calls = 0, failures = 0, denials = 0, unresolved = 0',
-  ).run();
-  const putSession = prepareRow<never>(database, putSessionSql);
-  for (const [session, tally] of counted) putSession.run(...toSessionRow(session, tally));
-  prepareRow<never>(database, 'DELETE FROM relisting').run();
+  database.exec(`
+    DELETE FROM tallies;
+    ${toTallySql('true', '')};
+    UPDATE session_counts AS s SET (calls, open_calls, failures, denials, unresolved) =
+      (SELECT count(*), count(*) FILTER (WHERE status <> 'settled'),
+         count(*) FILTER (WHERE outcome IN ('ToolFailure', 'ToolTimeout')), count(*) FILTER (WHERE outcome = 'ToolDenied'),
+         count(*) FILTER (WHERE unresolved = 1)
+       FROM calls WHERE calls.session = s.session);
+    DELETE FROM relisting;
+  `);
 }
 
 /** Other processes may have asked since a call was listed, so a question that was not seen is looked up. */

@@ -6,27 +6,30 @@ import { isBusy, openDatabase, prepareRow } from './database.ts';
 import { entriesOfCall } from './entry-table.ts';
 import { prepareSchema } from './schema.ts';
 
-test('a file that another process is turning into a ledger is not mistaken for a foreign database', () => {
+test('a file that another process is turning into a ledger is not mistaken for a foreign database', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-schema-'));
   const path = join(folder, 'ledger.db');
   const [mine, others] = [openDatabase(path), openDatabase(path)];
-  const makeIt = (): void => {
+  // A new file is made before the first `await`.
+  const makeIt = async (): Promise<void> => {
     try {
-      prepareSchema(others, path);
+      await prepareSchema(others, path);
     } catch (error) {
       if (!isBusy(error)) throw error;
     }
   };
+  const made: Promise<void>[] = [];
   // The other process acts between our two reads.
   const read = mine.pragma.bind(mine);
   mine.pragma = (source, options) => {
     const found: unknown = read(source, options);
-    if (source === 'user_version') makeIt();
+    if (source === 'user_version') made.push(makeIt());
     return found;
   };
   try {
-    prepareSchema(mine, path);
-    makeIt();
+    await prepareSchema(mine, path);
+    await makeIt();
+    await Promise.all(made);
     expect(others.pragma('user_version', { simple: true })).toBe(read('user_version', { simple: true }));
   } finally {
     mine.close();
@@ -35,10 +38,10 @@ test('a file that another process is turning into a ledger is not mistaken for a
   }
 });
 
-test('a call is read by its own index, however long its session is', () => {
+test('a call is read by its own index, however long its session is', async () => {
   const database = openDatabase(':memory:');
   try {
-    prepareSchema(database, ':memory:');
+    await prepareSchema(database, ':memory:');
     const plan = prepareRow<{ readonly detail: string }>(database, `EXPLAIN QUERY PLAN ${entriesOfCall}`);
     expect(plan.all(1, 'call').map(({ detail }) => detail)).toContainEqual(
       expect.stringContaining('USING INDEX entries_by_call (session=? AND call=?)'),

@@ -15,7 +15,9 @@ import { randomUUID } from 'node:crypto';
 import { QuittanceError } from '../../base/error.ts';
 import type { Database } from './database.ts';
 import { isNoDatabase, openDatabase, prepareValue } from './database.ts';
-import { setFirstMarks } from './first-marks.ts';
+import { markOf } from './marks.ts';
+import { setFirstMarks } from './side-rebuild.ts';
+import { createWriteParts } from './write-parts.ts';
 import type { SchemaObject } from './compare-schema.ts';
 import { compareSchema, readSchema, schemaAfter } from './compare-schema.ts';
 import { partSql, wordTable } from './call-lists.ts';
@@ -164,7 +166,7 @@ export const listsVersion = 6;
 /**
  * Turns a new file into a ledger, upgrades an old one, and rejects everything else. Throws while the file is locked.
  */
-export function prepareSchema(database: Database, path: string): void {
+export async function prepareSchema(database: Database, path: string): Promise<void> {
   const found = atOneMoment(database, () => identify(database, path));
   if (found > 0) refuseChanged(database, path, found);
   if (found === migrations.length) return;
@@ -181,9 +183,16 @@ export function prepareSchema(database: Database, path: string): void {
     for (const sql of migrations.slice(version)) database.exec(sql);
     if (version === 0) {
       database.prepare('INSERT INTO ledger VALUES (?, 0)').run(randomUUID());
+      database.prepare('INSERT INTO marks VALUES (?, 0)').run(markOf.first);
       database.pragma(`application_id = ${applicationId}`);
     } else if (version < indexesVersion) database.exec(lastEndsOf('main'));
-    if (version < marksVersion) setFirstMarks(database);
+    if (version > 0 && version < marksVersion) {
+      const upgrade = { path, ownerId: 'upgrade' };
+      await setFirstMarks(
+        createWriteParts(database, upgrade, async (work) => work()),
+        Date.now(),
+      );
+    }
     database.pragma(`user_version = ${migrations.length}`);
     database.exec('COMMIT');
   } catch (error) {

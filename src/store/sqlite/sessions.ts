@@ -8,11 +8,10 @@
  * 3. What the writer remembers here is valid until another process writes, or a transaction is rolled back.
  */
 import { QuittanceError } from '../../base/error.ts';
-import type { Head, HeadQuery } from '../../ledger/chain.ts';
 import { genesisHash } from '../../ledger/chain.ts';
 import { saysWhereItBelongs } from '../../ledger/formats/v1/read-entry.ts';
+import type { Database } from './database.ts';
 import { fromSqlText, toSqlText } from './database.ts';
-import type { Statements } from './statements.ts';
 
 /** A session, and the end of its chain. */
 export type Session = {
@@ -36,14 +35,14 @@ const mostKnown = 8_192;
 const mostWhole = 65_536;
 
 export class Sessions {
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #known = new Map<string, Session>();
   /** Numbers of the sessions that were found whole. */
   readonly #whole = new Set<number>();
   /** Sessions with entries of this transaction, whose rows are not written yet. */
   readonly #grown = new Set<Session>();
 
-  constructor(sql: Statements) {
+  constructor(sql: Database) {
     this.#sql = sql;
   }
 
@@ -141,39 +140,6 @@ export class Sessions {
     );
     const end = last.get(session);
     return count.get(session) === sequence && end?.sequence === sequence && end.hash === hash;
-  }
-
-  /** Number of sessions with entries. */
-  count(): number {
-    return this.#sql.value<number>('SELECT count(*) FROM sessions WHERE sequence > 0').get() ?? 0;
-  }
-
-  /**
-   * Heads in the order of names, as they are or as they were at a position. So a reader of all heads gets one
-   * consistent view while other processes append.
-   */
-  heads({ after, limit, at = Number.MAX_SAFE_INTEGER }: HeadQuery): readonly Head[] {
-    const found: Head[] = [];
-    const some = this.#sql.row<SessionRow>(
-      'SELECT session, name, sequence, hash FROM sessions WHERE name > ? ORDER BY name LIMIT ?',
-    );
-    const lastAt = this.#sql.row<Pick<Head, 'sequence' | 'hash'>>(
-      `SELECT sequence, hash FROM entries WHERE session = ? AND position <= ? ORDER BY position DESC LIMIT 1`,
-    );
-    const end = this.#sql.value<number>('SELECT coalesce(max(position), 0) FROM entries').get() ?? 0;
-    let name = after === undefined ? '' : toSqlText(after); // stored names are never empty
-    while (found.length < limit) {
-      const rows = some.all(name, limit - found.length);
-      if (rows.length === 0) break;
-      for (const row of rows) {
-        ({ name } = row);
-        const { sessionId, ...head } = toSession(row);
-        const { sequence, hash } =
-          at >= end ? head : (lastAt.get(head.session, at) ?? { sequence: 0, hash: '' });
-        if (sequence > 0) found.push({ sessionId, sequence, hash });
-      }
-    }
-    return found;
   }
 }
 

@@ -15,13 +15,13 @@ import { leavesUnsettledEffect } from '../../ledger/prepare-entry.ts';
 import { isKnownEvent } from '../../ledger/formats/v1/event-table.ts';
 import type { ReadEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { ReadEvent } from '../../ledger/unknown-event.ts';
+import type { Database } from './database.ts';
 import { fromSqlText, toSqlText } from './database.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Marks } from './marks.ts';
 import { markOf, unfoundedError } from './marks.ts';
 import type { EffectNote } from '../../ledger/prepare-entry.ts';
 import type { Session } from './sessions.ts';
-import type { Statements } from './statements.ts';
 import type { AppendOrder, OrderExtras } from './write-order.ts';
 
 const nothing: Counter = { used: 0, reserved: 0 };
@@ -29,14 +29,14 @@ const nothing: Counter = { used: 0, reserved: 0 };
 const mostCounters = 65_536;
 
 export class SideTables {
-  readonly #sql: Statements;
+  readonly #sql: Database;
   readonly #marks: Marks;
   readonly #entries: EntryTable;
   /** Counters by name, for the writer. */
   readonly #counters: Map<string, Counter> | undefined;
 
   /** `remembers`: is this the only connection of the process that writes? Then it calls `forget` when others have. */
-  constructor(sql: Statements, marks: Marks, entries: EntryTable, remembers: boolean) {
+  constructor(sql: Database, marks: Marks, entries: EntryTable, remembers: boolean) {
     this.#sql = sql;
     this.#marks = marks;
     this.#entries = entries;

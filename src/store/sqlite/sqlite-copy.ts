@@ -8,16 +8,25 @@ import type { CopySource, CopyTotals, TakeCopy } from '../../ledger/retention.ts
 import { readEntry } from '../../ledger/formats/v1/read-entry.ts';
 import type { CopyDialect } from '../sql/copy.ts';
 import { inUseByOthers, otherKey, takeCopy } from '../sql/copy.ts';
-import { createSqliteDriver, sqliteNames, storedSide } from './dialect.ts';
+import { createSqliteDriver, storedSide } from './dialect.ts';
 import { ledgerSessionId } from '../../ledger/ledger.ts';
 import type { StoredEntry } from '../../ledger/stored-entry.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import type { Database } from './database.ts';
-import { enlargeCache, openDatabase, prepareRow, prepareValue, fromSqlText, toSqlText } from './database.ts';
+import {
+  enlargeCache,
+  openDatabase,
+  prepareRow,
+  prepareValue,
+  fromSqlText,
+  sqliteNames,
+  toSqlText,
+} from './database.ts';
 import { countMarks } from './marks.ts';
 import { draftSuffix, oldTablesOf, openLedgerFile } from './open-file.ts';
 import { openSqliteLedger } from './open-sqlite-ledger.ts';
 import { listOwners, readOwnerStatus } from './owner-lock.ts';
+import { Sessions } from './sessions.ts';
 
 /** Everything that a ledger file may have next to it. */
 const companions = ['', '-wal', '-shm', '.key', '.owners', '.spill', '.last', '.artifacts'];
@@ -108,12 +117,12 @@ function createDialect(database: Database, artifactFolder: string): CopyDialect 
   return {
     ...sqliteNames,
     stored: storedSide,
-    takeSession: async (_, sessionId) => sessions.take(sessionId),
+    takeSession: async (_, sessionId) => sessions.take(sessionId).session,
     readHeads: async () => [...readHeads(database)],
     putEntries: async (_, entries) => entries.forEach(put),
     emptyEntry: (driver, { sessionId, sequence }) =>
       driver.run('UPDATE entries SET bodies = NULL, salt = NULL WHERE session = ? AND sequence = ?', [
-        sessions.take(sessionId),
+        sessions.take(sessionId).session,
         sequence,
       ]),
     artifacts: 'artifacts',
@@ -121,7 +130,7 @@ function createDialect(database: Database, artifactFolder: string): CopyDialect 
       const { encoding, bytes, hash } = await files.put(content);
       const names = [artifactId, callId, mimeType].map(toSqlText);
       await driver.run('INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?, ?)', [
-        sessions.take(sessionId),
+        sessions.take(sessionId).session,
         ...names,
         encoding,
         bytes,
@@ -149,27 +158,6 @@ function countRemovals(database: Database): void {
   ).run(removals);
 }
 
-/** The numbers that stand for sessions in this file. */
-class Sessions {
-  readonly #numbers = new Map<string, number>();
-  readonly #find;
-  readonly #add;
-
-  constructor(database: Database) {
-    this.#find = prepareValue<number>(database, 'SELECT session FROM sessions WHERE name = ?');
-    this.#add = prepareValue<number>(database, 'INSERT INTO sessions (name) VALUES (?) RETURNING session');
-  }
-
-  take(sessionId: string): number {
-    const known = this.#numbers.get(sessionId);
-    if (known !== undefined) return known;
-    const name = toSqlText(sessionId);
-    const number = this.#find.get(name) ?? (this.#add.get(name) as number); // the statement returns a row
-    this.#numbers.set(sessionId, number);
-    return number;
-  }
-}
-
 function* readHeads(database: Database): Generator<{ sessionId: string; sequence: number; hash: string }> {
   type Row = { name: string; sequence: number; hash: string };
   const rows = prepareRow<Row>(
@@ -191,7 +179,7 @@ function createPutEntry(database: Database, sessions: Sessions): (entry: StoredE
     const marks = countMarks(read);
     insert.run(
       ++position,
-      sessions.take(entry.sessionId),
+      sessions.take(entry.sessionId).session,
       entry.sequence,
       callId === undefined ? null : toSqlText(callId),
       callId === undefined || expectedVersion === 'any' ? null : expectedVersion + 1,

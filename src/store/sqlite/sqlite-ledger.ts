@@ -25,9 +25,12 @@ import { createSalts, SpillFile } from '../files/spill-file.ts';
 import { ArtifactFiles } from './artifact-files.ts';
 import { ArtifactTable } from './artifact-table.ts';
 import { CallLists } from './call-lists.ts';
-import { createSqliteDriver, createSqliteRows, sideDialect } from './dialect.ts';
+import { createSqliteDriver, createSqliteRows, cursorDialect, entryDialect, sideDialect } from './dialect.ts';
+import { selectCursors } from '../sql/cursors.ts';
+import type { SqlDriver } from '../sql/driver.ts';
+import { createEntryReads } from '../sql/entries.ts';
 import { pageOfSideRows } from '../sql/side-rows.ts';
-import { ChangeWatch } from './change-watch.ts';
+import { ChangeWaiters } from '../../ledger/until-woken.ts';
 import { CursorTable } from './cursor-table.ts';
 import type { Database, Statement } from './database.ts';
 import { isInputOutput, prepareValue } from './database.ts';
@@ -45,7 +48,6 @@ import { Sessions } from './sessions.ts';
 import { SideTables } from './side-tables.ts';
 import type { SqliteLedgerOptions } from './sqlite-ledger-options.ts';
 import { writeSettings } from './sqlite-ledger-options.ts';
-import { Statements } from './statements.ts';
 import type { Answers, WriteOrder } from './write-order.ts';
 import { createAppendOrder } from './write-order.ts';
 import { WriterClient } from './writer-client.ts';
@@ -60,7 +62,6 @@ export class SqliteLedger implements OpenLedger {
   readonly readSealKey: (() => Uint8Array) | undefined;
   readonly #path: string;
   readonly #database: Database;
-  readonly #sql: Statements;
   readonly #sessions: Sessions;
   readonly #entries: EntryTable;
   readonly #artifacts: ArtifactTable;
@@ -69,6 +70,7 @@ export class SqliteLedger implements OpenLedger {
   readonly #spillFile: SpillFile | undefined;
   readonly #watch: ChangeWatch;
   readonly #writer: WriterClient;
+  readonly #reads: ReturnType<typeof createEntryReads>;
   readonly #rows: RowReaders;
   readonly #salt = createSalts();
   readonly #dataVersion: Statement<number>;
@@ -86,15 +88,17 @@ export class SqliteLedger implements OpenLedger {
     threadArgv: readonly string[] = [],
   ) {
     const { clock = systemClock, readOnly = false, sealKey, readSealKey } = options;
-    const sql = new Statements(database);
-    const [sessions, entries, cursors] = [new Sessions(sql), new EntryTable(sql), new CursorTable(sql)];
+    const [sessions, entries, cursors] = [
+      new Sessions(database),
+      new EntryTable(database),
+      new CursorTable(database),
+    ];
     this.#path = path;
     this.#database = database;
-    this.#sql = sql;
     this.#sessions = sessions;
     this.#entries = entries;
     this.#artifactFiles = new ArtifactFiles(`${path}.artifacts`);
-    this.#artifacts = new ArtifactTable(sql, this.#artifactFiles);
+    this.#artifacts = new ArtifactTable(database, this.#artifactFiles);
     this.ownFiles = [{ path: resolve(path), kind: 'ledger', access: 'sealed', withCompanions: true }];
     this.now = clock.now.bind(clock);
     this.#sealKey = sealKey;
@@ -135,7 +139,13 @@ export class SqliteLedger implements OpenLedger {
       },
       onEnd: (error) => this.#report(error),
     });
-    this.#rows = this.#createRows(createSqliteRows(database, this.#listOnce(readOnly)), cursors);
+    const driver = createSqliteDriver(database);
+    const toTrouble = (error: unknown): never => {
+      throw this.#toReadError(error);
+    };
+    const all: SqlDriver['all'] = (text, values) => driver.all<never>(text, values).catch(toTrouble);
+    this.#reads = createEntryReads({ ...driver, all }, entryDialect);
+    this.#rows = this.#createRows(createSqliteRows(database, this.#listOnce(readOnly)), { ...driver, all });
     if (!readOnly) database.pragma('query_only = ON');
   }
 
@@ -152,20 +162,26 @@ export class SqliteLedger implements OpenLedger {
     return this.#writer.send(order);
   }
 
-  /** Reads as of one moment. If the file cannot be read because its log was cut, the error says so. */
+  /** Reads as of one moment. */
   #read<Result>(read: () => Result): Result {
     try {
-      return this.#sql.atOneMoment(read);
+      return this.#database.atOneMoment(read);
     } catch (error) {
-      if (isInputOutput(error)) {
-        const log = new WriterLog(this.#database, this.#path);
-        try {
-          log.requireWhole();
-        } finally {
-          log.close();
-        }
-      }
-      throw error;
+      throw this.#toReadError(error);
+    }
+  }
+
+  /** If the file cannot be read because its log was cut, the error says so. */
+  #toReadError(error: unknown): unknown {
+    if (!isInputOutput(error)) return error;
+    const log = new WriterLog(this.#database, this.#path);
+    try {
+      log.requireWhole();
+      return error;
+    } catch (cut) {
+      return cut;
+    } finally {
+      log.close();
     }
   }
 
@@ -188,18 +204,9 @@ export class SqliteLedger implements OpenLedger {
       return this.#entries.readCall(session, callId);
     });
 
-  readonly readSession: Ledger['readSession'] = async (sessionId, scope = 'all') =>
-    this.#read(() => {
-      const session = this.#sessions.read(sessionId);
-      return session === undefined ? [] : this.#entries.readSession(session, scope);
-    });
+  readonly readSession: Ledger['readSession'] = (...asked) => this.#reads.readSession(...asked);
 
-  readonly readEntries: Ledger['readEntries'] = async (query) =>
-    this.#read(() => {
-      if (query.sessionId === undefined) return this.#entries.read(query, undefined);
-      const session = this.#sessions.read(query.sessionId);
-      return session === undefined ? [] : this.#entries.read(query, session);
-    });
+  readonly readEntries: Ledger['readEntries'] = (query) => this.#reads.readEntries(query);
 
   readonly query: Ledger['query'] = (name, query) => this.#rows[name](query);
 
@@ -304,7 +311,7 @@ export class SqliteLedger implements OpenLedger {
     let listed: Promise<unknown> | undefined;
     return async () => {
       if (readOnly && listed === undefined && isRelisting(this.#database)) {
-        const lists = new CallLists(this.#sql, this.#entries);
+        const lists = new CallLists(this.#database, this.#entries);
         const parts = { database: this.#database, sessions: this.#sessions, lists };
         listed = relist(parts, createTransactions(parts));
       }
@@ -312,10 +319,11 @@ export class SqliteLedger implements OpenLedger {
     };
   }
 
-  #createRows(listed: ListedRows, cursors: CursorTable): RowReaders {
-    const sql = this.#sql;
+  #createRows(listed: ListedRows, driver: SqlDriver): RowReaders {
+    const database = this.#database;
     const [sessions, entries, owners] = [this.#sessions, this.#entries, this.#owners];
-    const side = new SideTables(sql, new Marks(sql, entries), entries, false);
+    const { heads, measure, countSessions } = this.#reads;
+    const side = new SideTables(database, new Marks(database, entries), entries, false);
     /** What a session says, as of one moment. */
     const ofSession = async <Found>(
       sessionId: string,
@@ -339,35 +347,26 @@ export class SqliteLedger implements OpenLedger {
         pageOf(await ofSession(sessionId, (session) => side.readSealed(session, callId))),
       cursors: async ({ name }) => {
         if (this.#writer.isClosed) throw closedError();
-        return name === undefined ? page(cursors.list()) : pageOf(cursors.find(name));
+        return page(await selectCursors(driver, cursorDialect, name));
       },
       async owners(query) {
         if ('ownerId' in query)
           return pageOf({ ownerId: query.ownerId, status: owners.statusOf(query.ownerId) });
         return page(owners.findGone().map((ownerId) => ({ ownerId, status: 'gone' as const })));
       },
-      async heads(query) {
-        if ('limit' in query) return page(sql.atOneMoment(() => sessions.heads(query)));
-        const session = sessions.read(query.sessionId);
-        if (session === undefined || session.sequence === 0) return page([]);
-        const { sessionId, sequence, hash } = session;
-        return pageOf({ sessionId, sequence, hash });
-      },
+      heads,
       async sizes(query) {
-        if (!('limit' in query)) {
-          const { sessionId, callId } = query;
-          const bytes = await ofSession(sessionId, (session) => entries.measureCall(session, callId));
-          return pageOf({ position: 0, sessionId, bytes: bytes ?? 0 });
-        }
-        if (query.sessionId === undefined) return page(entries.measure(query, undefined));
-        return page((await ofSession(query.sessionId, (session) => entries.measure(query, session))) ?? []);
+        if ('limit' in query) return page(await measure(query));
+        const { sessionId, callId } = query;
+        const bytes = await ofSession(sessionId, (session) => entries.sizeOf(session, callId));
+        return pageOf({ position: 0, sessionId, bytes: bytes ?? 0 });
       },
-      end: async ({ countSessions = false }) =>
+      end: async ({ countSessions: isCounted = false }) =>
         pageOf({
           position: entries.lastPosition(),
-          sessions: countSessions ? sessions.count() : undefined,
+          sessions: isCounted ? await countSessions() : undefined,
         }),
-      side_rows: ({ cursor }) => pageOfSideRows(createSqliteDriver(this.#database), sideDialect, cursor),
+      side_rows: ({ cursor }) => pageOfSideRows(driver, sideDialect, cursor),
     };
   }
 }
@@ -384,3 +383,91 @@ const createSpill = (file: SpillFile | undefined, owners: SqliteOwners): Spill =
   read: async () => file?.read((other) => owners.statusOf(other) === 'gone') ?? [],
   drop: async (other, lastEntryId) => file?.drop(other, lastEntryId) ?? false,
 });
+
+/** The questions that the watch asks. */
+interface Watched {
+  /** Changes when another connection commits. */
+  dataVersion(): number;
+  position(): number;
+  versionOf(sessionId: string, callId: string): number;
+}
+
+const everyMs = 15;
+
+/**
+ * Notifies waiters about appends: at once if this handle wrote, and soon if another process did. The file is checked
+ * only while there are waiters, and that never keeps the process alive.
+ */
+class ChangeWatch {
+  readonly #watched: Watched;
+  readonly #waiters = new ChangeWaiters();
+  #timer: NodeJS.Timeout | undefined;
+  #seen = 0;
+
+  constructor(watched: Watched) {
+    this.#watched = watched;
+  }
+
+  /** Resolves when the call has another version; at once for a call that does not exist. */
+  call(sessionId: string, callId: string, version: number, signal?: AbortSignal): Promise<void> {
+    // Read before the check, so that no commit in between goes unnoticed.
+    const seen = this.#watched.dataVersion();
+    const found = this.#watched.versionOf(sessionId, callId);
+    if (found === 0 || found !== version) return Promise.resolve();
+    this.#look(seen);
+    return this.#waiters.untilCall({ sessionId, callId, version }, signal);
+  }
+
+  /** Resolves when an entry exists after the position. */
+  end(after: number, signal?: AbortSignal): Promise<void> {
+    const seen = this.#watched.dataVersion();
+    if (this.#watched.position() > after) return Promise.resolve();
+    this.#look(seen);
+    return this.#waiters.untilAfter(after, signal);
+  }
+
+  /** Called when this handle has written about the call. */
+  callChanged(sessionId: string, callId: string, version: number): void {
+    if (!this.#waiters.isEmpty) this.#waiters.tellCall({ sessionId, callId, version });
+  }
+
+  /** Called when this handle has written up to the position. */
+  endChanged(position: number): void {
+    this.#waiters.tellEnd(position);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#waiters.rejectAll(closedError());
+  }
+
+  #look(seen: number): void {
+    if (this.#timer !== undefined) return;
+    this.#seen = seen;
+    this.#comeBack();
+  }
+
+  #comeBack(): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      try {
+        this.#lookAgain();
+      } catch (error) {
+        this.#waiters.rejectAll(error);
+      }
+      if (!this.#waiters.isEmpty) this.#comeBack();
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  #lookAgain(): void {
+    const version = this.#watched.dataVersion();
+    if (version === this.#seen) return;
+    this.#seen = version;
+    for (const waiters of this.#waiters.calls) {
+      const { sessionId = '', callId = '' } = waiters[0]?.awaited ?? {};
+      this.#waiters.tell(waiters, this.#watched.versionOf(sessionId, callId));
+    }
+    this.endChanged(this.#watched.position());
+  }
+}

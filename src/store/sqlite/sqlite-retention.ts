@@ -69,8 +69,8 @@ async function sweep({ artifacts, transact }: WriteParts, hashes: readonly strin
  * Search no longer finds removed words, but they stay in the file until their index is merged. Each transaction merges
  * a part, because others append meanwhile.
  */
-async function removeWords({ sql, transact }: WriteParts): Promise<void> {
-  const words = new WordTable(sql);
+async function removeWords({ database, transact }: WriteParts): Promise<void> {
+  const words = new WordTable(database);
   for (let isFirst = true; await transact(() => words.compactSome(isFirst)); isFirst = false);
 }
 
@@ -78,9 +78,9 @@ async function removeWords({ sql, transact }: WriteParts): Promise<void> {
  * Removed data may still be in the log file. It cannot be emptied while others read, write or copy it, which takes
  * them milliseconds. After some attempts it is left to them: it is then emptied a little later.
  */
-async function emptyLog({ sql }: WriteParts): Promise<void> {
+async function emptyLog({ database }: WriteParts): Promise<void> {
   // Gives 1 if it cannot be emptied now.
-  const empty = sql.value<number>('PRAGMA wal_checkpoint(TRUNCATE)');
+  const empty = database.value<number>('PRAGMA wal_checkpoint(TRUNCATE)');
   for (let tries = 0; tries < mostTries; tries++) {
     if (empty.get() === 0) return;
     await new Promise((resolve) => setTimeout(resolve, backoffMs(tries)));
@@ -113,12 +113,12 @@ function eraseSome(
   found: readonly RemovedEntry<number>[],
   at: number,
 ): readonly string[] {
-  const { sql, sessions, lists, side, artifacts, ids } = parts;
+  const { database, sessions, lists, side, artifacts, ids } = parts;
   const session = sessions.take(erasure.sessionId);
   const callIds = new Set(found.flatMap(({ callId }) => callId ?? []));
   const before = [...callIds].map((callId) => [callId, lists.read(session, callId)] as const);
   for (const { place: position } of found)
-    sql.run('UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?', position);
+    database.run('UPDATE entries SET bodies = NULL, salt = NULL WHERE position = ?', position);
   for (const [callId, listed] of before) lists.relist(session, callId, listed);
   if (erasure.entryIds === undefined) side.emptyStates(session.session);
   const hashes: string[] = [];
@@ -138,14 +138,14 @@ function drop(
   touched: RemovalScan<number>,
   at: number,
 ): readonly string[] {
-  const { sql, sessions, lists, side, artifacts, ids, appender } = parts;
+  const { database, sessions, lists, side, artifacts, ids, appender } = parts;
   const totals = leaveTotals(parts, session, sessionId, touched);
-  sql.run('DELETE FROM entries WHERE session = ?', session);
+  database.run('DELETE FROM entries WHERE session = ?', session);
   side.dropSession(session, sessionId);
   lists.dropSession(session);
   const hashes = artifacts.dropSession(session);
-  sql.run('DELETE FROM sessions WHERE session = ?', session);
-  sql.run('UPDATE ledger SET removals = removals + 1');
+  database.run('DELETE FROM sessions WHERE session = ?', session);
+  database.run('UPDATE ledger SET removals = removals + 1');
   sessions.forget();
   const entry = { ...removalEntry(removal, { sessionId, sequence, hash }, at, ids), totals };
   insert(parts, sessions.take(ledgerSessionId), entry, totals.length);

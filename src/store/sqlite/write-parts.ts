@@ -12,13 +12,11 @@ import { EntryTable } from './entry-table.ts';
 import { Marks } from './marks.ts';
 import { Sessions } from './sessions.ts';
 import { SideTables } from './side-tables.ts';
-import { Statements } from './statements.ts';
 
 export type WriteParts = {
   /** Of the ledger file. */
   readonly path: string;
   readonly database: Database;
-  readonly sql: Statements;
   readonly sessions: Sessions;
   readonly entries: EntryTable;
   readonly marks: Marks;
@@ -31,7 +29,7 @@ export type WriteParts = {
   readonly ids: Ids;
   readonly salt: () => string;
   /** Runs work in a transaction of the queue, between appends. It finds everything that was appended before. */
-  readonly transact: <Result>(work: () => Result) => Promise<Result>;
+  readonly transact: <Result>(work: () => Result | Promise<Result>) => Promise<Result>;
 };
 
 export type WritePlace = { readonly path: string; readonly ownerId: string };
@@ -41,15 +39,14 @@ export function createWriteParts(
   { path, ownerId }: WritePlace,
   run: WriteParts['transact'],
 ): WriteParts {
-  const sql = new Statements(database);
-  const sessions = new Sessions(sql);
-  const entries = new EntryTable(sql);
-  const marks = new Marks(sql, entries);
-  const side = new SideTables(sql, marks, entries, true);
-  const lists: CallLists = new CallLists(sql, entries, () => appender.flush());
-  const cursors = new CursorTable(sql);
-  const appender = new Appender({ sql, sessions, entries, side, marks, cursors, lists });
-  const artifacts = new ArtifactTable(sql, new ArtifactFiles(`${path}.artifacts`));
+  const sessions = new Sessions(database);
+  const entries = new EntryTable(database);
+  const marks = new Marks(database, entries);
+  const side = new SideTables(database, marks, entries, true);
+  const lists: CallLists = new CallLists(database, entries, () => appender.flush());
+  const cursors = new CursorTable(database);
+  const appender = new Appender({ database, sessions, entries, side, marks, cursors, lists });
+  const artifacts = new ArtifactTable(database, new ArtifactFiles(`${path}.artifacts`));
   const transact: WriteParts['transact'] = (work) =>
     run(() => {
       appender.flush();
@@ -57,6 +54,6 @@ export function createWriteParts(
       return work();
     });
   const [ids, salt] = [createIds(), createSalts()];
-  const parts = { database, sql, sessions, entries, marks, side, lists, cursors, appender, artifacts };
+  const parts = { database, sessions, entries, marks, side, lists, cursors, appender, artifacts };
   return { ...parts, path, ownerId, ids, salt, transact };
 }

@@ -13,7 +13,7 @@ import { QuittanceError } from '../../base/error.ts';
 import { closedError } from '../../ledger/prepare-entry.ts';
 import type { CursorTable } from './cursor-table.ts';
 import type { EntryTable } from './entry-table.ts';
-import { decode } from './entry-table.ts';
+import { decode } from '../sql/entries.ts';
 import type { Sessions } from './sessions.ts';
 import { fromThreadError } from './thread-error.ts';
 import type { Answer, Answers, WriteOrder } from './write-order.ts';

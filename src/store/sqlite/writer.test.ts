@@ -210,3 +210,32 @@ describe('a writer that finds commits of another connection', () => {
     expect(await countPauses(false)).toBe(0);
   });
 });
+
+test('a transaction that awaits is one transaction: other work comes before or after it', async () => {
+  const database = openDatabase(':memory:');
+  database.exec('CREATE TABLE steps (step TEXT)');
+  const nothing = (): void => undefined;
+  const writer = new Writer(database, {
+    entering: nothing,
+    began: () => false,
+    ending: nothing,
+    committed: nothing,
+    rolledBack: nothing,
+    answered: nothing,
+  });
+  const put = (step: string): number => database.run('INSERT INTO steps VALUES (?)', step);
+  const long = async (): Promise<never> => {
+    put('first');
+    await new Promise(setImmediate);
+    put('second');
+    await new Promise(setImmediate);
+    throw new Error('refused');
+  };
+  const [refused] = await Promise.allSettled([
+    writer.run(long),
+    new Promise(setImmediate).then(() => writer.run(() => put('other'))),
+  ]);
+  expect(refused).toMatchObject({ status: 'rejected', reason: { message: 'refused' } });
+  expect(database.value<string>('SELECT step FROM steps').all()).toEqual(['other']);
+  database.close();
+});

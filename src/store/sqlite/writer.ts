@@ -15,8 +15,8 @@ import { isBusy, isInputOutput, isReadOnly, prepareRow } from './database.ts';
 
 /** One unit of work inside a transaction. */
 export interface WriteJob {
-  /** Reads and writes. All its writes are committed or rolled back together. */
-  perform(): void;
+  /** Reads and writes. All its writes are committed or rolled back together. It waits for nothing but this connection. */
+  perform(): void | Promise<void>;
   /** After an error: was it committed anyway, because only the answer to the commit was lost? */
   isKept(): boolean;
   resolve(): void;
@@ -75,12 +75,12 @@ export class Writer {
   }
 
   /** Runs a function in a transaction of the queue and returns its result. */
-  run<Result>(work: () => Result): Promise<Result> {
+  run<Result>(work: () => Result | Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       let result: Result;
       this.add({
-        perform: () => {
-          result = work();
+        perform: async () => {
+          result = await work();
         },
         isKept: () => false,
         resolve: () => resolve(result),
@@ -91,8 +91,8 @@ export class Writer {
 
   #schedule(): void {
     this.#scheduled = true;
-    if (this.#mustWait) setTimeout(this.#flush, pauseMs);
-    else setImmediate(this.#flush);
+    if (this.#mustWait) setTimeout(() => void this.#flush(), pauseMs);
+    else setImmediate(() => void this.#flush());
   }
 
   /** The writer that just released the lock is the quickest to take it again, and would starve other writers. */
@@ -102,16 +102,18 @@ export class Writer {
     return performance.now() - this.#metOthersAtMs < politeMs;
   }
 
-  readonly #flush = (): void => {
+  readonly #flush = async (): Promise<void> => {
     this.#scheduled = false;
     if (this.#queue.length === 0 || !this.#enter()) return;
-    const batch = this.#write();
+    this.#scheduled = true; // jobs that are added meanwhile wait
+    const batch = await this.#write();
+    this.#scheduled = false;
     if (batch !== undefined) {
       this.#events.committed();
       for (const job of batch) job.resolve();
     }
     this.#events.answered();
-    if (this.#queue.length > 0 && !this.#scheduled) this.#schedule();
+    if (this.#queue.length > 0) this.#schedule();
   };
 
   /** Takes the lock, or schedules a retry. */
@@ -138,7 +140,7 @@ export class Writer {
       return;
     }
     this.#scheduled = true;
-    setTimeout(this.#flush, backoffMs(this.#tries++));
+    setTimeout(() => void this.#flush(), backoffMs(this.#tries++));
   }
 
   #refuseAll(error: unknown): void {
@@ -149,7 +151,7 @@ export class Writer {
   }
 
   /** The committed jobs; undefined if the batch was rolled back. */
-  #write(): WriteJob[] | undefined {
+  async #write(): Promise<WriteJob[] | undefined> {
     const queue = this.#queue;
     const most = this.#alone > 0 ? 1 : Math.min(queue.length, mostJobs);
     const untilMs = performance.now() + mostMs;
@@ -160,8 +162,10 @@ export class Writer {
         this.#metOthersAtMs = performance.now();
         this.#inARow = 0;
       }
-      do queue[taken++]?.perform();
-      while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
+      do {
+        const performed = queue[taken++]?.perform();
+        if (performed !== undefined) await performed;
+      } while (taken < most && (taken % 32 !== 0 || performance.now() < untilMs));
       this.#events.ending();
       this.#commit.run();
     } catch (error) {
