@@ -5,8 +5,6 @@ import { prepareValue } from './database.ts';
 import type { OpenedFile } from './file-checks.ts';
 import { identifyOwnFiles, requireUnchanged, WriterLog } from './file-checks.ts';
 import { LastEntryFile } from './last-entry.ts';
-import { rebuildLedger } from './side-rebuild.ts';
-import { dropSession, eraseEntries } from './sqlite-retention.ts';
 import type { WriteParts, WritePlace } from './write-parts.ts';
 import { createWriteParts } from './write-parts.ts';
 import type { Answer, AppendOrder, LongOrder, ShortOrder, WriteOrder } from './write-order.ts';
@@ -170,13 +168,14 @@ function performShort(
   }
 }
 
-function performLong(parts: WriteParts, order: LongOrder): Promise<Answer> {
+/** Long work is rare: its code is loaded with the first such order, because every thread that starts would pay for it. */
+async function performLong(parts: WriteParts, order: LongOrder): Promise<Answer> {
   switch (order.type) {
     case 'erase':
-      return eraseEntries(parts, order.erasure, order.at);
+      return (await import('./sqlite-retention.ts')).eraseEntries(parts, order.erasure, order.at);
     case 'drop':
-      return dropSession(parts, order.removal, order.at);
+      return (await import('./sqlite-retention.ts')).dropSession(parts, order.removal, order.at);
     case 'rebuild':
-      return rebuildLedger(parts, order.at);
+      return (await import('./side-rebuild.ts')).rebuildLedger(parts, order.at);
   }
 }
