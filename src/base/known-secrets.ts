@@ -8,7 +8,8 @@
 import type { JsonObject, JsonValue } from './json.ts';
 import { defineMember, formatPath } from './json.ts';
 import { createKeyPicker } from './key-picker.ts';
-import { cutOut, redacted } from './text-mask.ts';
+import { cutOut } from './text-mask.ts';
+import { redacted } from './secret-pattern.ts';
 import type { CharacterSpan } from './secret-pattern.ts';
 
 /** A shorter value is hidden only by its name or its place: it would match innocent text. */

@@ -3,7 +3,8 @@
  * see a mask and a short number that distinguishes it from others. Commands accept that form too.
  */
 import { safeText } from './safe-text.ts';
-import { createTextMask, redacted } from './text-mask.ts';
+import { createTextMask } from './text-mask.ts';
+import { redacted } from './secret-pattern.ts';
 
 const maskText = createTextMask(true, []);
 

@@ -9,3 +9,6 @@ export interface SecretPattern {
   /** Checks a match more closely than a pattern can. */
   readonly confirm?: (secret: string) => boolean;
 }
+
+/** Replaces a hidden value. */
+export const redacted = '[REDACTED]';

@@ -1,5 +1,6 @@
 import { commandHint, secretsInCommand } from './command-secrets.ts';
 import type { SecretPattern, CharacterSpan } from './secret-pattern.ts';
+import { redacted } from './secret-pattern.ts';
 import { markupHint, markupSecretPatterns } from './markup-secrets.ts';
 import { assignmentHint, secretAssignmentPatterns } from './secret-assignments.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -425,9 +426,6 @@ function isCardNumber(text: string): boolean {
   }
   return sum % 10 === 0;
 }
-
-/** Replaces a hidden value. */
-export const redacted = '[REDACTED]';
 
 /** Texts settle after one pass; more are needed only if a pattern matches what another left. */
 const mostPasses = 5;

@@ -1,5 +1,5 @@
 import { isKeyedDigest } from '../base/canonical.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { Call } from './call.ts';
 
 /**

@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { isJsonObject } from '../base/json.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { CallSummary } from './call-query.ts';
 
 const mostWords = 60;

@@ -29,7 +29,7 @@ import { createTargetSender } from './target-sender.ts';
 import { ReminderClock } from './reminder-clock.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Redactor } from '../base/redaction.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { HiddenId } from '../call/events/gate-event.ts';
 import { compileGlob } from '../policy/regex/glob.ts';
 import { isJsonObject } from '../base/json.ts';

@@ -8,7 +8,7 @@
 import type { JsonObject } from '../base/json.ts';
 import { QuittanceError } from '../base/error.ts';
 import { isJsonObject } from '../base/json.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { Call } from '../call/call.ts';
 import type { DirectIdentity } from '../call/event.ts';
 import type { ToolOutcome } from '../call/outcome.ts';

@@ -9,7 +9,7 @@ import type { ArtifactArgument, InputChange, InputForm, Provenance } from '../ca
 import { digestJson, isKeyedDigest, keyedDigestJson } from '../base/canonical.ts';
 import { createKnownSecrets, shortestShared, shortestEchoed, noSecrets } from '../base/known-secrets.ts';
 import type { Redacted, Redactor } from '../base/redaction.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { ParsedArguments } from '../call/tool-call.ts';
 import type { Seal } from '../ledger/seal.ts';
 import { isJsonObject, formatPath, JsonCopying, copyJson, freezeJson, toJson } from '../base/json.ts';

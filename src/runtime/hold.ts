@@ -14,7 +14,7 @@ import { settleEnded } from './until-decided.ts';
 import type { ToolOutcome } from '../call/outcome.ts';
 import { isSameJson } from '../base/same-json.ts';
 import type { Ask } from '../call/events/confirmation-event.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { ToolRisk } from '../tool/name-words.ts';
 import type { QuietTimes } from '../base/quiet-hours.ts';
 import type { ApprovalPolicy, Seat } from '../call/approval-policy.ts';

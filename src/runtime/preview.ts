@@ -20,7 +20,7 @@ import { describeValue } from '../tool/describe-value.ts';
 import type { KnownSecrets } from '../base/known-secrets.ts';
 import { createKnownSecrets, shortestEchoed } from '../base/known-secrets.ts';
 import type { ArgumentComparison } from '../call/events/gate-event.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { Call } from '../call/call.ts';
 import { foldStored } from '../ledger/fold-stored.ts';
 import { keysOfRecorded } from './undo-request.ts';

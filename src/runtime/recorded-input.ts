@@ -34,7 +34,7 @@ import { isSameJson } from '../base/same-json.ts';
 import { renderTyped } from '../base/typed-rendering.ts';
 import { QuittanceError } from '../base/error.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import { acceptedInputOf } from '../call/call.ts';
 import { hidesFacts, hidesInput } from '../call/hides-input.ts';
 import type { Engine } from './engine.ts';

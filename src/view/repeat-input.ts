@@ -1,7 +1,7 @@
 /** The arguments to start with when a call is made again: those the model requested, without hidden values. */
 import type { JsonObject, JsonPath, JsonValue } from '../base/json.ts';
 import { defineMember, formatPath, isJsonObject } from '../base/json.ts';
-import { redacted } from '../base/text-mask.ts';
+import { redacted } from '../base/secret-pattern.ts';
 import type { Call } from '../call/call.ts';
 import type { Principal } from '../tool/tool-context.ts';
 

@@ -1,6 +1,6 @@
 /** The writer thread of an SQLite ledger: it dies, it waits for a slow disk, it starts and ends. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,13 +11,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { VerifyFinding } from '../../src/replay/verify-ledger.ts';
 import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { openDatabase } from '../../src/store/sqlite/database.ts';
 import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
 import type { SqliteLedgerOptions } from '../../src/store/sqlite/sqlite-ledger-options.ts';
 import type { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
 import { SampleCall } from '../../src/testing/sample-call.ts';
 import type { Disturbance } from './disturbance.ts';
-import { disturbed, disturbNext, disturbNoMore } from './disturbance.ts';
-import { takeCursor, moveCursor, readCounters } from '../../src/ledger/reads.ts';
+import { disturbancePath, disturbed, disturbNext, disturbNoMore } from './disturbance.ts';
+import { findCalls, takeCursor, moveCursor, readCounters } from '../../src/ledger/reads.ts';
 
 const folders: string[] = [];
 afterEach(() => {
@@ -89,6 +90,27 @@ describe.each(deaths)('a writer thread that dies by $how $when a commit', (death
     await ledger.close();
   });
 });
+
+test.each(deaths)(
+  'the upgrade of an older ledger goes on after its thread dies by $how $when a commit',
+  async (death) => {
+    const path = newPath();
+    const before = await openThreaded(path);
+    for (const id of ['a', 'b', 'c']) await before.append(whole(id));
+    const expected = await findCalls(before, { limit: 10 });
+    await before.close();
+    const database = openDatabase(path, { mustExist: true });
+    // As a program leaves a file of the version before the lists.
+    database.exec('DELETE FROM calls; INSERT INTO relisting VALUES (0)');
+    database.close();
+    disturbNext(path, death);
+    const ledger = await openThreaded(path);
+    expect(existsSync(disturbancePath(path))).toBe(false);
+    expect(await findCalls(ledger, { limit: 10 })).toEqual(expected);
+    expect(await findProblems(ledger)).toEqual([]);
+    await ledger.close();
+  },
+);
 
 test('a dead writer thread leaves a remark, a refusal and a cursor as they were decided', async () => {
   const path = newPath();

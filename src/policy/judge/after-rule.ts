@@ -13,7 +13,7 @@ import type { OutputView, ToolEnd } from './output-view.ts';
 import type { PolicyCall } from '../language/policy-call.ts';
 import type { PostRule } from '../language/ruleset.ts';
 import type { FiredRule } from '../language/ruling.ts';
-import { redacted } from '../../base/text-mask.ts';
+import { redacted } from '../../base/secret-pattern.ts';
 import type { TextSpan } from '../regex/text-span.ts';
 import { editJson } from '../../tool/json-edit.ts';
 import type { CompiledLeaf } from './compile-expression.ts';

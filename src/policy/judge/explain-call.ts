@@ -5,7 +5,7 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { Redactor } from '../../base/redaction.ts';
 import { createRedactor } from '../../base/redaction.ts';
-import { redacted } from '../../base/text-mask.ts';
+import { redacted } from '../../base/secret-pattern.ts';
 import { cutText } from '../../base/cut-text.ts';
 import type { ToolEnd } from './compile-policy.ts';
 import type { PolicyOptions } from './create-contexts.ts';

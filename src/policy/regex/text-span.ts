@@ -1,4 +1,4 @@
-import { redacted } from '../../base/text-mask.ts';
+import { redacted } from '../../base/secret-pattern.ts';
 
 /** Part of a text, from its first unit to the one after its last. */
 export type TextSpan = readonly [start: number, end: number];

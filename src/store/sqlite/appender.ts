@@ -35,6 +35,9 @@ type NewEntryRow = readonly [
 /** Where an entry was stored. */
 export type StoredPlace = { readonly position: number; readonly hash: string };
 
+/** Versions that are remembered. */
+const mostVersions = 8_192;
+
 type AppenderParts = {
   readonly database: Database;
   readonly sessions: Sessions;
@@ -49,7 +52,10 @@ export class Appender {
   readonly #parts: AppenderParts;
   readonly #inserts: RowInserts<NewEntryRow>;
   readonly #hasher = new TextHasher();
-  /** Versions of calls that were appended to in this transaction: their rows may wait to be inserted. */
+  /**
+   * Versions of the calls that were appended to last: their rows may wait to be inserted, and almost every call has a
+   * second entry soon.
+   */
   readonly #versions = new Map<string, number>();
   #position = -1;
 
@@ -81,9 +87,9 @@ export class Appender {
     this.#inserts.flush();
   }
 
-  /** The transaction was committed or rolled back. */
+  /** The transaction was committed: no row waits. */
   end(): void {
-    this.#versions.clear();
+    if (this.#versions.size > mostVersions) this.#versions.clear();
   }
 
   /** The transaction was rolled back, or another process has written. */

@@ -5,8 +5,7 @@ import { prepareValue } from './database.ts';
 import type { OpenedFile } from './file-checks.ts';
 import { identifyOwnFiles, requireUnchanged, WriterLog } from './file-checks.ts';
 import { LastEntryFile } from './last-entry.ts';
-import { rebuildLedger } from './side-rebuild.ts';
-import { dropSession, eraseEntries } from './sqlite-retention.ts';
+import type { RelistSteps } from './relist.ts';
 import type { WriteParts, WritePlace } from './write-parts.ts';
 import { createWriteParts } from './write-parts.ts';
 import type { Answer, AppendOrder, LongOrder, ShortOrder, WriteOrder } from './write-order.ts';
@@ -30,6 +29,7 @@ export class OrderWriter {
   readonly #writer: Writer;
   readonly #events: OrderEvents;
   readonly #end: () => void;
+  #relist: RelistSteps | undefined;
 
   constructor(database: Database, { path, ownerId, opened }: WrittenPlace, events: OrderEvents) {
     const log = new WriterLog(database, path);
@@ -96,9 +96,27 @@ export class OrderWriter {
       case 'erase':
       case 'drop':
       case 'rebuild':
-        void performLong(this.#parts, order)
+      case 'relist':
+        void this.#performLong(order)
           .then(answer, refuse)
           .then(() => this.#events.answered());
+    }
+  }
+
+  /** Long work is rare: its code is loaded with the first such order, because every thread that starts would pay for it. */
+  async #performLong(order: LongOrder): Promise<Answer> {
+    const parts = this.#parts;
+    switch (order.type) {
+      case 'erase':
+        return (await import('./sqlite-retention.ts')).eraseEntries(parts, order.erasure, order.at);
+      case 'drop':
+        return (await import('./sqlite-retention.ts')).dropSession(parts, order.removal, order.at);
+      case 'rebuild':
+        return (await import('./side-rebuild.ts')).rebuildLedger(parts, order.at);
+      case 'relist': {
+        const steps = (this.#relist ??= new (await import('./relist.ts')).RelistSteps(parts));
+        return (await parts.transact(() => steps.take())) ?? 'done';
+      }
     }
   }
 
@@ -170,16 +188,5 @@ function performShort(
           order.check,
         ) > 0
       );
-  }
-}
-
-function performLong(parts: WriteParts, order: LongOrder): Promise<Answer> {
-  switch (order.type) {
-    case 'erase':
-      return eraseEntries(parts, order.erasure, order.at);
-    case 'drop':
-      return dropSession(parts, order.removal, order.at);
-    case 'rebuild':
-      return rebuildLedger(parts, order.at);
   }
 }

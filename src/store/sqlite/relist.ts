@@ -30,14 +30,12 @@ export type RelistParts = {
 /** Runs work in a transaction. */
 type Run = <Result>(work: () => Result) => Promise<Result>;
 
-/** For a connection without a writer, before it is used for anything else. */
+/** For a reader: it changes only its temporary tables. */
 export const createTransactions =
   ({ database, sessions, lists }: RelistParts): Run =>
   (work) =>
     whenFree(() => {
-      const mayWrite = database.pragma('query_only', { simple: true }) === 0;
-      // A reader changes only its temporary tables.
-      database.exec(mayWrite ? 'BEGIN IMMEDIATE' : 'PRAGMA query_only = OFF; BEGIN');
+      database.exec('PRAGMA query_only = OFF; BEGIN');
       try {
         const result = work();
         database.exec('COMMIT');
@@ -48,7 +46,7 @@ export const createTransactions =
           sessions.forget();
           lists.forget();
         }
-        if (!mayWrite) database.pragma('query_only = ON');
+        database.pragma('query_only = ON');
       }
     });
 
@@ -70,18 +68,26 @@ export function beginRelisting({ database }: RelistParts): void {
 }
 
 /** Takes all steps that are left. Returns the calls and entries that could not be read, in words. */
-export async function relist(
-  parts: RelistParts,
-  run: Run,
-  onProgress: (progress: RelistProgress) => void = () => undefined,
-): Promise<readonly string[]> {
-  const problems: string[] = [];
-  const confirmations = new Set<string>();
-  for (;;) {
-    const progress = await run(() => takeStep(parts, confirmations, problems));
-    if (progress === undefined) return problems;
-    onProgress(progress);
-    await new Promise(setImmediate);
+export async function relist(parts: RelistParts, run: Run): Promise<readonly string[]> {
+  const steps = new RelistSteps(parts);
+  while ((await run(() => steps.take())) !== undefined) await new Promise(setImmediate);
+  return steps.problems;
+}
+
+/** Takes one step at a time, each inside a transaction. */
+export class RelistSteps {
+  /** The calls and entries that could not be read, in words. */
+  readonly problems: string[] = [];
+  readonly #parts: RelistParts;
+  readonly #confirmations = new Set<string>();
+
+  constructor(parts: RelistParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined if no step is left. */
+  take(): RelistProgress | undefined {
+    return takeStep(this.#parts, this.#confirmations, this.problems);
   }
 }
 

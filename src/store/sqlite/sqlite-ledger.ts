@@ -40,6 +40,7 @@ import { inspectFile } from './inspect.ts';
 import { findLedgerId, hasKey, readKeyCheck, requireKey } from './key-check.ts';
 import { Marks } from './marks.ts';
 import { SqliteOwners } from './owner-lock.ts';
+import type { RelistProgress } from './relist.ts';
 import { createTransactions, isRelisting, relist } from './relist.ts';
 import type { KeyMaking } from './seal-key-file.ts';
 import { readSealKeyFile } from './seal-key-file.ts';
@@ -255,6 +256,16 @@ export class SqliteLedger implements OpenLedger {
   readonly inspect: Ledger['inspect'] = (signal) => inspectFile(this.#path, signal);
 
   readonly rebuild: OpenLedger['rebuild'] = () => this.#order({ type: 'rebuild', at: this.now() });
+
+  /** Entries of older versions are listed before the ledger is used. If this process is killed, the next one goes on. */
+  async listOlder(onProgress: (progress: RelistProgress) => void = () => undefined): Promise<void> {
+    if (!isRelisting(this.#database)) return;
+    for (;;) {
+      const progress = await this.#order({ type: 'relist' });
+      if (progress === 'done') return;
+      onProgress(progress);
+    }
+  }
 
   readonly close: Ledger['close'] = async () => {
     const isFirst = !this.#writer.isClosed;

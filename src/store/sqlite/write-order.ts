@@ -11,6 +11,7 @@ import { prepareEntry } from '../../ledger/prepare-entry.ts';
 import type { Erasure, Removal } from '../../ledger/retention.ts';
 import type { NamedArtifact } from './artifact-table.ts';
 import { countMarks } from './marks.ts';
+import type { RelistProgress } from './relist.ts';
 
 export type WriteOrder = AppendOrder | ShortOrder | LongOrder;
 
@@ -37,7 +38,9 @@ export type ShortOrder =
 export type LongOrder =
   | { readonly type: 'erase'; readonly erasure: Erasure; readonly at: number }
   | { readonly type: 'drop'; readonly removal: Removal; readonly at: number }
-  | { readonly type: 'rebuild'; readonly at: number };
+  | { readonly type: 'rebuild'; readonly at: number }
+  /** One step of listing the entries of an older version. */
+  | { readonly type: 'relist' };
 
 /** The conditions of an append, and what it changes outside the entries. */
 export type OrderExtras = Pick<
@@ -64,6 +67,7 @@ export type Answers = {
   readonly drop: boolean;
   /** What could not be read, in words. */
   readonly rebuild: readonly string[];
+  readonly relist: RelistProgress | 'done';
 };
 export type Answer = Answers[keyof Answers];
 

@@ -272,6 +272,7 @@ export class WriterClient {
       case 'key':
       case 'erase':
       case 'rebuild':
+      case 'relist':
         return undefined; // can be done again
     }
   }
