@@ -12,7 +12,7 @@ import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import { launchBrowser } from '../browser.ts';
+import { closePages, shareBrowser } from '../browser.ts';
 import { consoleFolderName } from './build.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Shop } from './shop.ts';
@@ -83,7 +83,7 @@ export async function openStage({
     ...more,
     limits: { strangerRate: { perSecond: 1_000, burst: 10_000 }, ...more?.limits },
   });
-  const browser = await launchBrowser();
+  const browser = await shareBrowser();
   return {
     server,
     ledger,
@@ -135,7 +135,7 @@ export async function openStage({
       };
     },
     async close() {
-      await browser.close();
+      await closePages(browser);
       await server.close();
       await shop.runtime.close();
       await ledger.close();
@@ -163,6 +163,25 @@ export async function findBarriersInBoth(page: Page): Promise<readonly string[]>
     const found = await findBarriers(page, colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {});
     for (const barrier of found) barriers.push(`${colorScheme}: ${barrier}`);
   }
+  return barriers;
+}
+
+/** What the width of a page changes: the boxes that scroll, and the contrast of what is laid out anew. */
+const rulesOfWidth = ['color-contrast', 'scrollable-region-focusable'];
+
+/**
+ * The problems of a page in light, in dark and on a screen of this width, as texts. One load serves all of them. The
+ * page keeps the narrow screen.
+ */
+export async function findBarriersInEveryLook(page: Page, narrow: number): Promise<readonly string[]> {
+  const isTooWide = (): Promise<boolean> =>
+    page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  const barriers = [...(await findBarriersInBoth(page))];
+  if (await isTooWide()) barriers.push('The page is wider than the screen.');
+  await page.setViewportSize({ width: narrow, height: 900 });
+  for (const barrier of await findBarriers(page, { runOnly: rulesOfWidth }))
+    barriers.push(`${narrow} wide: ${barrier}`);
+  if (await isTooWide()) barriers.push(`The page is wider than a screen of ${narrow} pixels.`);
   return barriers;
 }
 
