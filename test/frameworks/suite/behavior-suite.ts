@@ -28,9 +28,7 @@ export function behaviorSuite(harness: Harness): void {
   const ways = harness.streams ? [false, true] : [false];
   const isInProcess = harness.startsProgram !== true;
   /** What the shared driver does by itself, whatever the framework. */
-  const inProcess = (title: string, run: () => Promise<void>): void => {
-    if (isInProcess) test(title, run);
-  };
+  const inProcess: (title: string, run: () => Promise<void>) => void = isInProcess ? test : () => undefined;
 
   test(`every cell of the adapter matrix for ${harness.name} is a test here`, ({ task }) => {
     const own = cellsOf(harness).filter(({ file }) => file === 'suite/behavior-suite.ts');
