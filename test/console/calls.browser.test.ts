@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
-import { findBarriers, findBarriersInEveryLook, openStage } from './stage.ts';
+import { findBarriers, findBarriersInEveryLook, openStage, pressInTurn } from './stage.ts';
 import type { Wire } from './wire.ts';
 import { openWire } from './wire.ts';
 
@@ -256,8 +256,7 @@ test('everything is reachable by keyboard alone', async () => {
     await expect.poll(focused).toBe(first);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Waterfall' }).waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('c');
+    await pressInTurn(page, 'g', 'c');
     // Keys work by then.
     await page.getByText('Live', { exact: true }).waitFor();
     await page.keyboard.press('p');

@@ -8,7 +8,7 @@ import type { Locator, Page, Route } from 'playwright-core';
 import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
-import { findBarriers, findBarriersInEveryLook, openStage } from './stage.ts';
+import { findBarriers, findBarriersInEveryLook, openStage, pressInTurn } from './stage.ts';
 import { readHeads } from '../../src/ledger/reads.ts';
 import { openBare } from '../bare-database.ts';
 
@@ -71,8 +71,7 @@ test('the ledger is verified by keyboard alone, and navigation does not lose the
   expect(told).toMatch(/Checked: [\d,]+ entries of [\d,]+ sessions, [\d,]+ calls\./);
   expect(told).toContain('Started by admin-person');
   expect(await findBarriers(page)).toEqual([]);
-  await page.keyboard.press('g');
-  await page.keyboard.press('c');
+  await pressInTurn(page, 'g', 'c');
   await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor();
   await page.goBack();
   await found(page).waitFor();

@@ -152,6 +152,28 @@ export function builtConsole(): string {
   return folder;
 }
 
+/**
+ * Keys or taps that the page gets at one moment of its clock. A shortcut of two keys and a double tap end after a second,
+ * and a busy machine may take longer between two of them.
+ */
+export async function atOneMoment(page: Page, work: () => Promise<void>): Promise<void> {
+  const original = await page.evaluateHandle(() => {
+    const descriptor = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp');
+    const now = performance.now();
+    Object.defineProperty(Event.prototype, 'timeStamp', { configurable: true, get: () => now });
+    return descriptor;
+  });
+  await work();
+  await original.evaluate((descriptor) =>
+    Object.defineProperty(Event.prototype, 'timeStamp', descriptor ?? {}),
+  );
+}
+
+export const pressInTurn = (page: Page, ...keys: readonly string[]): Promise<void> =>
+  atOneMoment(page, async () => {
+    for (const key of keys) await page.keyboard.press(key);
+  });
+
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
 /** The problems that axe finds in a page in light and in dark, as texts. One load serves both. */
