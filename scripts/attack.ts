@@ -84,7 +84,12 @@ try {
     for (const template of templates) {
       if (stop.signal.aborted) break;
       const noFolder = (): string => folder;
-      const result = await runOrdinary(template, { ...door, newFolder: noFolder }, 'runtime', stop.signal);
+      const result = await runOrdinary(
+        template,
+        { ...door, newFolder: noFolder, onEnd: () => undefined },
+        'runtime',
+        stop.signal,
+      );
       ordinary.push(result);
       const { calls, refused, asked } = result;
       console.log(

@@ -51,6 +51,19 @@ export async function unpackBrowser(folder: string): Promise<string> {
   return path;
 }
 
+let shared: Promise<Browser> | undefined;
+
+/**
+ * One browser for all files of a worker of the project `browser`, because to start one takes a second of two cores. It
+ * ends with the worker. In the project `react` each file has modules of its own, so its files use `launchBrowser`.
+ */
+export const shareBrowser = (): Promise<Browser> => (shared ??= launchBrowser());
+
+/** For the end of a file that shares the browser: the files of a worker follow each other, so all pages are its own. */
+export async function closePages(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
 /** Starts the browser. Throws if it cannot, so that a test that needs one fails and is not skipped. */
 export async function launchBrowser(): Promise<Browser> {
   return await playwright.launch({

@@ -30,6 +30,9 @@ const program: readonly Omit<ToolCall, 'id'>[] = [
   { name: 'nothing_of_the_kind', arguments: {} },
 ];
 
+/** Two sessions differ in times, and each has others. */
+let made = 0;
+
 async function play(
   ledger: OpenLedger,
   sessionId: string,
@@ -54,7 +57,7 @@ async function play(
     defineTool({
       name: 'slow',
       mode: 'read',
-      timeoutMs: 5 + Math.round(Math.random() * 10),
+      timeoutMs: 5 + (made++ % 10),
       input: anything,
       run: () => new Promise(() => undefined),
     }),

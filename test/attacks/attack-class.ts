@@ -25,6 +25,8 @@ export type Door = {
   readonly testing: typeof testing;
   /** Makes an empty folder. The harness removes it after the class. */
   readonly newFolder: () => string;
+  /** Closes something that the attempts of a class share. The harness calls it after the class. */
+  readonly onEnd: (close: () => Promise<void>) => void;
 };
 
 export type Verdict = 'held' | 'asked' | 'through';

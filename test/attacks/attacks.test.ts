@@ -20,6 +20,9 @@ const full = {
   newFolder: (): string => {
     throw new Error('These attempts need no folder.');
   },
+  onEnd: (): void => {
+    throw new Error('These attempts share nothing.');
+  },
 };
 const page = new URL('../../docs/attacks.md', import.meta.url);
 const results: ClassResult[] = [];

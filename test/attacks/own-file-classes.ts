@@ -6,19 +6,39 @@ import { attackClass, type AttackClass, type Door, type Family, type Verdict } f
 
 type Attempt = {
   readonly name: string;
-  readonly where: 'inside' | 'outside';
   readonly tool: string;
   readonly input: (stage: OwnFilesStage) => JsonObject;
 };
 
-async function makeAttempt({ where, tool, input }: Attempt, door: Door): Promise<Verdict> {
-  const stage = await setOwnFilesStage(door, where);
-  try {
-    const outcome = await stage.call(tool, input(stage));
-    return outcome.type === 'ToolDenied' && stage.ran.length === 0 ? 'held' : 'through';
-  } finally {
-    await stage.close();
-  }
+/** The attempts of a class share a stage, because the bodies of its tools change nothing. */
+function ownFilesClass(
+  where: 'inside' | 'outside',
+  {
+    id,
+    title,
+    attempts,
+  }: { readonly id: string; readonly title: string; readonly attempts: readonly Attempt[] },
+): AttackClass {
+  let opened: Promise<OwnFilesStage> | undefined;
+  const open = async (door: Door): Promise<OwnFilesStage> => {
+    const stage = await setOwnFilesStage(door, where);
+    door.onEnd(() => {
+      opened = undefined;
+      return stage.close();
+    });
+    return stage;
+  };
+  return attackClass({
+    id,
+    title,
+    attempts,
+    run: async ({ tool, input }, door): Promise<Verdict> => {
+      const stage = await (opened ??= open(door));
+      stage.ran.length = 0;
+      const outcome = await stage.call(tool, input(stage));
+      return outcome.type === 'ToolDenied' && stage.ran.length === 0 ? 'held' : 'through';
+    },
+  });
 }
 
 const rows: readonly (readonly [id: string, title: string, ids: RegExp])[] = [
@@ -51,16 +71,10 @@ function sort(): readonly AttackClass[] {
   return rows.map(([id, title, ids]) => {
     const own = [...rest].filter((spelling) => ids.test(spelling.id));
     for (const spelling of own) rest.delete(spelling);
-    return attackClass({
+    return ownFilesClass('outside', {
       id,
       title,
-      attempts: own.map(({ id: name, tries, tool, input }): Attempt => ({
-        name: `${name}: ${tries}`,
-        where: 'outside',
-        tool,
-        input,
-      })),
-      run: makeAttempt,
+      attempts: own.map(({ id: name, tries, tool, input }) => ({ name: `${name}: ${tries}`, tool, input })),
     });
   });
 }
@@ -73,38 +87,32 @@ export const ownFileFamily: Family = {
   file: 'test/attacks/own-file-classes.ts',
   classes: [
     ...sort(),
-    attackClass({
+    ownFilesClass('outside', {
       id: 'own-files-companions',
       title: 'every file next to the ledger',
-      attempts: companions.map((suffix): Attempt => ({
+      attempts: companions.map((suffix) => ({
         name: `ledger.db${suffix}`,
-        where: 'outside',
         tool: 'Write',
         input: ({ ledgerPath }) => ({ path: ledgerPath + suffix, content: '' }),
       })),
-      run: makeAttempt,
     }),
-    attackClass({
+    ownFilesClass('inside', {
       id: 'own-files-above',
       title: 'a search, copy or removal of a folder above the ledger',
-      attempts: folderAttempts.map(([tool, input]): Attempt => ({
+      attempts: folderAttempts.map(([tool, input]) => ({
         name: `${tool} ${JSON.stringify(input)}`,
-        where: 'inside',
         tool,
         input: (stage) => inAgentFolder(tool, input, stage),
       })),
-      run: makeAttempt,
     }),
-    attackClass({
+    ownFilesClass('outside', {
       id: 'own-files-rules',
       title: 'a write to a contract file in force',
-      attempts: changeAttempts.map(([tool, input]): Attempt => ({
+      attempts: changeAttempts.map(([tool, input]) => ({
         name: `${tool} ${JSON.stringify(input)}`,
-        where: 'outside',
         tool,
         input: (stage) => inAgentFolder(tool, input, stage),
       })),
-      run: makeAttempt,
     }),
   ],
 };

@@ -19,7 +19,7 @@ export type ClassResult = {
 };
 
 /** The door without the parts that the harness gives to each class. */
-export type PackageDoor = Omit<Door, 'newFolder'>;
+export type PackageDoor = Omit<Door, 'newFolder' | 'onEnd'>;
 
 export async function* runFamilies(
   families: readonly Family[],
@@ -44,6 +44,8 @@ export async function runClass(
     folders.push(folder);
     return folder;
   };
+  const closers: (() => Promise<void>)[] = [];
+  const onEnd = (close: () => Promise<void>): void => void closers.push(close);
   const through: string[] = [];
   let tried = 0;
   let asked = 0;
@@ -53,7 +55,7 @@ export async function runClass(
       tried++;
       let verdict: Verdict;
       try {
-        verdict = await run({ ...door, newFolder });
+        verdict = await run({ ...door, newFolder, onEnd });
       } catch (error) {
         through.push(`${name} (the attempt itself failed: ${String(error)})`);
         continue;
@@ -62,6 +64,7 @@ export async function runClass(
       if (verdict === 'asked') asked++;
     }
   } finally {
+    for (const close of closers) await close();
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   }
   return { id, title, tried, held: tried - through.length, asked, through };

@@ -1,6 +1,7 @@
 /** Attempts to get a secret stored in plain text: in the ledger, an artifact, or a reply. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { OpenLedger } from 'quittance/store';
 import type { JsonObject } from '../../src/base/json.ts';
 import type { AttackClass, Door, Family, Verdict } from './attack-class.ts';
 import { attackClass } from './attack-class.ts';
@@ -21,27 +22,45 @@ type Leak = {
   readonly run?: (args: Record<string, unknown>) => unknown;
 };
 
-/** Makes the call on a ledger on disk, then searches every byte of its folder and every reply. */
-async function attempt({ args, run = (given) => given }: Leak, door: Door): Promise<Verdict> {
+type Place = { readonly folder: string; readonly ledger: OpenLedger };
+
+/** A ledger on disk for the attempts of a class. When it is closed, the class fails if its files hold a secret. */
+async function openPlace(door: Door): Promise<Place> {
   const folder = door.newFolder();
   const ledger = await door.ledger.openLedger(join(folder, 'ledger.db'));
+  door.onEnd(async () => {
+    await ledger.close();
+    if (hasSecret(readAll(folder))) throw new Error('The closed ledger holds a secret in plain text.');
+  });
+  return { folder, ledger };
+}
+
+const hasSecret = (text: string): boolean => traces.some((trace) => text.includes(trace));
+
+let attempts = 0;
+
+/** Makes the call in a session of its own, then searches every byte of the folder and every reply. */
+async function attempt(
+  { args, run = (given) => given }: Leak,
+  { folder, ledger }: Place,
+  door: Door,
+): Promise<Verdict> {
+  const sessionId = `s${++attempts}`;
   let reached = false;
   const tool = door.quittance.defineTool({
     name: 'store_it',
     mode: 'external',
     run: (given: unknown) => {
-      reached = traces.some((trace) => JSON.stringify(given).includes(trace));
+      reached = hasSecret(JSON.stringify(given));
       return run(given as Record<string, unknown>);
     },
   });
   const runtime = door.quittance.createRuntime({ tools: [tool], ledger });
-  const outcome = await runtime.turn({ sessionId: 's' }).call({ id: 'c', name: 'store_it', arguments: args });
-  const told = JSON.stringify([outcome, await runtime.calls.audit({ sessionId: 's' })]);
+  const outcome = await runtime.turn({ sessionId }).call({ id: 'c', name: 'store_it', arguments: args });
+  const told = JSON.stringify([outcome, await runtime.calls.audit({ sessionId })]);
   await runtime.close();
-  await ledger.close();
   if (!reached) throw new Error('The tool did not get the secret itself.');
-  const kept = readAll(folder);
-  return traces.some((trace) => kept.includes(trace) || told.includes(trace)) ? 'through' : 'held';
+  return hasSecret(told) || hasSecret(readAll(folder)) ? 'through' : 'held';
 }
 
 const readAll = (folder: string): string =>
@@ -51,8 +70,21 @@ const readAll = (folder: string): string =>
     .map((path) => readFileSync(path, 'latin1'))
     .join('\n');
 
-const leakClass = (id: string, title: string, attempts: readonly Leak[]): AttackClass =>
-  attackClass({ id, title, attempts, run: attempt });
+function leakClass(id: string, title: string, attempts: readonly Leak[]): AttackClass {
+  let opened: Promise<Place> | undefined;
+  return attackClass({
+    id,
+    title,
+    attempts,
+    run: async (leak, door) => {
+      if (opened === undefined) {
+        opened = openPlace(door);
+        door.onEnd(async () => void (opened = undefined));
+      }
+      return attempt(leak, await opened, door);
+    },
+  });
+}
 
 const argumentLists: readonly (readonly string[])[] = [
   ['curl', '-u', `bob:${secret}`, 'https://x'],

@@ -8,7 +8,7 @@ import { approve, untilStill } from '../approve.ts';
 import { holdCall, hostile } from './shop.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage, Visitor } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findBarriers, findBarriersInBoth, openStage, pressInTurn } from './stage.ts';
 
 let stage: Stage;
 /** Another agent's runtime on the same ledger, with a preview. */
@@ -398,8 +398,7 @@ describe('an answer', () => {
     const [first, second] = [await refund(5_000), await refund(6_000)];
     const { page, goTo } = await visit();
     await goTo('/');
-    await page.keyboard.press('g');
-    await page.keyboard.press('i');
+    await pressInTurn(page, 'g', 'i');
     await seen(page);
     await page.keyboard.press('j');
     await expect.poll(() => page.url()).toContain(second.confirmationId);

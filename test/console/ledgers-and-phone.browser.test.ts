@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';
 import { holdCall } from './shop.ts';
 import type { Stage } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { atOneMoment, findBarriers, findBarriersInBoth, openStage } from './stage.ts';
 
 let stage: Stage;
 let other: HttpServer;
@@ -84,7 +84,7 @@ test('on a phone, lists are cards, a stray or double tap approves nothing, and t
   expect(await card.locator('[data-label="Message"]').isVisible()).toBe(false);
   const widthOf = (label: string): Promise<number> =>
     card.locator(`[data-label="${label}"]`).evaluate((each) => each.getBoundingClientRect().width);
-  expect(await widthOf('Age')).toBe(await widthOf('Outcome'));
+  await expect.poll(async () => (await widthOf('Age')) - (await widthOf('Outcome'))).toBe(0);
 
   const sent: string[] = [];
   page.on('request', (request) => {
@@ -99,9 +99,11 @@ test('on a phone, lists are cards, a stray or double tap approves nothing, and t
   expect(box?.y).toBeGreaterThan(844 / 2);
   expect(box?.height).toBeGreaterThanOrEqual(44);
   expect(await fits()).toBe(true);
-  await approve.tap();
-  await page.getByRole('button', { name: 'Tap again to approve' }).waitFor();
-  await approve.tap(); // the second half of a double tap
+  await atOneMoment(page, async () => {
+    await approve.tap();
+    await page.getByRole('button', { name: 'Tap again to approve' }).waitFor();
+    await approve.tap(); // the second half of a double tap
+  });
   expect(sent).toEqual([]);
   expect(await findBarriersInBoth(page)).toEqual([]);
   // Another person, in another browser, still sees an open question.

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage } from './stage.ts';
-import { findBarriers, findBarriersInBoth, openStage } from './stage.ts';
+import { findBarriers, findBarriersInBoth, openStage, pressInTurn } from './stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -181,8 +181,7 @@ test('everything can be done by keyboard', async () => {
   const [older, newer] = [await doubt(), await doubt()];
   const { page, goTo } = await visit({ as: 'approver' });
   await goTo('/');
-  await page.keyboard.press('g');
-  await page.keyboard.press('r');
+  await pressInTurn(page, 'g', 'r');
   await expect.poll(() => page.url()).toContain(addressOf(newer));
   await page.keyboard.press('j');
   await expect.poll(() => page.url()).toContain(addressOf(older));

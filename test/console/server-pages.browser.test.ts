@@ -4,7 +4,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallAnswer } from 'quittance/http';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import { launchBrowser } from '../browser.ts';
+import { closePages, shareBrowser } from '../browser.ts';
 import { z } from 'zod';
 import { holdCall } from './shop.ts';
 import { findBarriers } from './stage.ts';
@@ -17,10 +17,10 @@ let app: TestServer;
 let browser: Browser;
 beforeAll(async () => {
   app = await startServer();
-  browser = await launchBrowser();
+  browser = await shareBrowser();
 });
 afterAll(async () => {
-  await browser.close();
+  await closePages(browser);
   await app.close();
 });
 

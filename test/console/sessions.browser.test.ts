@@ -131,7 +131,7 @@ describe('the timeline of a session', () => {
     await page.getByLabel('Shorten waits').uncheck();
     await expect.poll(() => page.url()).toContain('time=true');
     await expect.poll(() => page.locator('.squeezed').count()).toBe(0);
-    expect((await first.boundingBox())?.width ?? 0).toBeLessThan(shortened);
+    await expect.poll(async () => (await first.boundingBox())?.width ?? 0).toBeLessThan(shortened);
   });
 
   test('draws a line from a repeated call to its original, and says so in words', async () => {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { BrowserContext, Page } from 'playwright-core';
 import { readConsoleFiles } from '../../src/http/console-files.ts';
-import { launchBrowser } from '../browser.ts';
+import { closePages, shareBrowser } from '../browser.ts';
 import { findPort } from '../find-port.ts';
 import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';
 import { startCli } from '../run-cli.ts';
@@ -67,7 +67,7 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
   writeFileSync(join(folder, 'rules.yaml'), rules(approval));
   writeFileSync(runs, '');
   writeFileSync(join(folder, 'quittance.yaml'), JSON.stringify(configuration(provider, ledger, port)));
-  const browser = await launchBrowser();
+  const browser = await shareBrowser();
   const token = makeFileToken(ledger);
   let server: ChildProcessWithoutNullStreams | undefined;
   const openBrowser = async (): Promise<Page> => {
@@ -114,7 +114,7 @@ export async function startSignInServer(approval = ''): Promise<SignInServer> {
       return page;
     },
     async close() {
-      await browser.close();
+      await closePages(browser);
       await kill();
       await provider.close();
       rmSync(folder, { recursive: true, force: true });

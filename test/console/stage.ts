@@ -12,7 +12,7 @@ import { createHttpServer } from 'quittance/http';
 import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
 import { openLedger } from 'quittance/ledger';
 import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import { launchBrowser } from '../browser.ts';
+import { closePages, shareBrowser } from '../browser.ts';
 import { consoleFolderName } from './build.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Shop } from './shop.ts';
@@ -83,7 +83,7 @@ export async function openStage({
     ...more,
     limits: { strangerRate: { perSecond: 1_000, burst: 10_000 }, ...more?.limits },
   });
-  const browser = await launchBrowser();
+  const browser = await shareBrowser();
   return {
     server,
     ledger,
@@ -135,7 +135,7 @@ export async function openStage({
       };
     },
     async close() {
-      await browser.close();
+      await closePages(browser);
       await server.close();
       await shop.runtime.close();
       await ledger.close();
@@ -152,6 +152,28 @@ export function builtConsole(): string {
   return folder;
 }
 
+/**
+ * Keys or taps that the page gets at one moment of its clock. A shortcut of two keys and a double tap end after a second,
+ * and a busy machine may take longer between two of them.
+ */
+export async function atOneMoment(page: Page, work: () => Promise<void>): Promise<void> {
+  const original = await page.evaluateHandle(() => {
+    const descriptor = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp');
+    const now = performance.now();
+    Object.defineProperty(Event.prototype, 'timeStamp', { configurable: true, get: () => now });
+    return descriptor;
+  });
+  await work();
+  await original.evaluate((descriptor) =>
+    Object.defineProperty(Event.prototype, 'timeStamp', descriptor ?? {}),
+  );
+}
+
+export const pressInTurn = (page: Page, ...keys: readonly string[]): Promise<void> =>
+  atOneMoment(page, async () => {
+    for (const key of keys) await page.keyboard.press(key);
+  });
+
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 
 /** The problems that axe finds in a page in light and in dark, as texts. One load serves both. */
@@ -163,6 +185,25 @@ export async function findBarriersInBoth(page: Page): Promise<readonly string[]>
     const found = await findBarriers(page, colorScheme === 'dark' ? { runOnly: ['color-contrast'] } : {});
     for (const barrier of found) barriers.push(`${colorScheme}: ${barrier}`);
   }
+  return barriers;
+}
+
+/** What the width of a page changes: the boxes that scroll, and the contrast of what is laid out anew. */
+const rulesOfWidth = ['color-contrast', 'scrollable-region-focusable'];
+
+/**
+ * The problems of a page in light, in dark and on a screen of this width, as texts. One load serves all of them. The
+ * page keeps the narrow screen.
+ */
+export async function findBarriersInEveryLook(page: Page, narrow: number): Promise<readonly string[]> {
+  const isTooWide = (): Promise<boolean> =>
+    page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+  const barriers = [...(await findBarriersInBoth(page))];
+  if (await isTooWide()) barriers.push('The page is wider than the screen.');
+  await page.setViewportSize({ width: narrow, height: 900 });
+  for (const barrier of await findBarriers(page, { runOnly: rulesOfWidth }))
+    barriers.push(`${narrow} wide: ${barrier}`);
+  if (await isTooWide()) barriers.push(`The page is wider than a screen of ${narrow} pixels.`);
   return barriers;
 }
 

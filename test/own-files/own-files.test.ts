@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as quittance from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
+import type { ToolOutcome } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import * as contracts from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
@@ -23,7 +24,7 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
   });
   afterAll(() => stage.close());
 
-  test.each(spellings)('$id: $tries', async ({ tool, input }) => {
+  test.each(spellings)('$id is refused: $tries', async ({ tool, input }) => {
     stage.ran.length = 0;
     expect(await stage.call(tool, input(stage))).toMatchObject(refused);
     expect(stage.ran).toEqual([]);
@@ -117,18 +118,28 @@ describe.each(['inside', 'outside'] as const)("the ledger %s the agent's folder 
 });
 
 describe('a folder that contains them', () => {
-  test.each(folderAttempts)('%s %j is refused if the ledger is inside', async (tool, input) => {
-    const stage = await setOwnFilesStage(door, 'inside');
-    try {
-      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
-      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
+  let inside: OwnFilesStage;
+  let outside: OwnFilesStage;
+  beforeAll(async () => {
+    inside = await setOwnFilesStage(door, 'inside');
+    outside = await setOwnFilesStage(door, 'outside');
+  });
+  afterAll(async () => {
+    await inside.close();
+    await outside.close();
+  });
+  const call = (stage: OwnFilesStage, tool: string, input: JsonObject): Promise<ToolOutcome> =>
+    stage.call(tool, tool === 'Bash' ? { ...input, cwd: stage.agent } : input);
+
+  test.each(folderAttempts)(
+    'a call of %s with %j on a folder is refused if the ledger is inside',
+    async (tool, input) => {
+      expect(await call(inside, tool, input)).toMatchObject({
         ...refused,
         details: expect.stringMatching(/^The folder ".+" holds the ledger of this runtime\./),
       });
-    } finally {
-      await stage.close();
-    }
-  });
+    },
+  );
 
   test.each([
     ['Bash', { command: 'grep -r x .' }],
@@ -142,29 +153,17 @@ describe('a folder that contains them', () => {
     ['Bash', { command: "sed -n '1,5p' contracts.yaml" }],
     ['Bash', { command: 'git diff contracts.yaml' }],
     ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../src/runtime') }],
-  ] as const)('%s %j passes if the ledger is outside', async (tool, input) => {
-    const stage = await setOwnFilesStage(door, 'outside');
-    try {
-      const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
-      expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({ type: 'ToolExecutionResult' });
-    } finally {
-      await stage.close();
-    }
+  ] as const)('a call of %s with %j passes if the ledger is outside', async (tool, input) => {
+    expect(await call(outside, tool, input)).toMatchObject({ type: 'ToolExecutionResult' });
   });
 
   test.each(changeAttempts)(
-    '%s %j would change a contract file or the runtime, and is refused',
+    'a call of %s with %j would change a contract file or the runtime, and is refused',
     async (tool, input) => {
-      const stage = await setOwnFilesStage(door, 'outside');
-      try {
-        const cwd = tool === 'Bash' ? { cwd: stage.agent } : {};
-        expect(await stage.call(tool, { ...input, ...cwd })).toMatchObject({
-          ...refused,
-          details: expect.stringContaining('Calls may read it but not change it.'),
-        });
-      } finally {
-        await stage.close();
-      }
+      expect(await call(outside, tool, input)).toMatchObject({
+        ...refused,
+        details: expect.stringContaining('Calls may read it but not change it.'),
+      });
     },
   );
 });

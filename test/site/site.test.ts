@@ -20,7 +20,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { navigation, titleOf } from '../../scripts/site/navigation.ts';
-import { launchBrowser } from '../browser.ts';
+import { closePages, shareBrowser } from '../browser.ts';
 import { root } from '../sources.ts';
 
 /** Everything that the site is built from. A build of the same sources is used again. */
@@ -80,10 +80,10 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  browser = await launchBrowser();
+  browser = await shareBrowser();
 });
 afterAll(async () => {
-  await browser?.close();
+  if (browser !== undefined) await closePages(browser);
   server?.closeAllConnections();
   server?.close();
 });

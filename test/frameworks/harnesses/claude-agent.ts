@@ -25,6 +25,7 @@ const harness: Harness = {
   suspends: version.localeCompare('0.3.325', 'en', { numeric: true }) >= 0,
   reuse: 'told once',
   annotations: 'of the author',
+  startsProgram: true,
   async start(plain, options) {
     const governed = await governTools(plain.map(toTool), { server, ...options });
 

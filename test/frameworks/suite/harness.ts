@@ -114,6 +114,11 @@ export type Harness = {
   readonly annotations?: 'of a server' | 'of the author';
   /** Set if the framework has no denied calls: its model gets a denial as an error. */
   readonly denialIsError?: true;
+  /**
+   * Set if each run starts a program of the framework, which takes a second. What depends on the shared driver alone is
+   * then left to the harnesses that run in this process.
+   */
+  readonly startsProgram?: true;
   /** Makes an agent of these tools by the adapter's own door. */
   start(tools: readonly PlainTool[], options: StageOptions): Promise<Stage>;
 };
