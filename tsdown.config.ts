@@ -7,7 +7,7 @@ import manifest from './package.json' with { type: 'json' };
 const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
 const sourceOf = (door: (typeof doors)[number]): string =>
   resolve(import.meta.dirname, door['quittance-source']);
-const reactFolder = resolve(import.meta.dirname, 'src/react');
+const reactFolder = resolve(import.meta.dirname, 'packages/react/src');
 
 const entriesOf = (some: typeof doors): Record<string, string> =>
   Object.fromEntries(
@@ -50,20 +50,20 @@ export default defineConfig([
     entry: {
       ...entriesOf(doors),
       // What package.json "bin" names. It checks the version of Node before it loads the rest.
-      cli: 'src/cli/main.ts',
+      cli: 'packages/cli/src/main.ts',
       // These run in threads of their own, beside the bundle that starts them.
-      'writer-thread': 'src/store/sqlite/writer-thread.ts',
-      'work-thread': 'src/threads/work-thread.ts',
+      'writer-thread': 'packages/quittance/src/store/sqlite/writer-thread.ts',
+      'work-thread': 'packages/quittance/src/threads/work-thread.ts',
       // The work thread imports these.
-      'backtest-task': 'src/cli/commands/backtest-task.ts',
-      'job-task': 'src/http/job-task.ts',
-      'reader-task': 'src/http/reader-task.ts',
-      'document-task': 'src/contracts/document-task.ts',
-      'contract-task': 'src/http/contract-task.ts',
-      'export-task': 'src/http/export-task.ts',
+      'backtest-task': 'packages/cli/src/commands/backtest-task.ts',
+      'job-task': 'packages/server/src/http/job-task.ts',
+      'reader-task': 'packages/server/src/http/reader-task.ts',
+      'document-task': 'packages/quittance/src/contracts/document-task.ts',
+      'contract-task': 'packages/server/src/http/contract-task.ts',
+      'export-task': 'packages/server/src/http/export-task.ts',
       // These run inside a sandbox, each as a single file.
-      'sandbox-files': 'src/sandbox/sandbox-files.ts',
-      'sandbox-relay': 'src/sandbox/sandbox-relay.ts',
+      'sandbox-files': 'packages/quittance/src/sandbox/sandbox-files.ts',
+      'sandbox-relay': 'packages/quittance/src/sandbox/sandbox-relay.ts',
     },
     format: 'esm',
     platform: 'node',
@@ -73,7 +73,7 @@ export default defineConfig([
     // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
     sourcemap: true,
     outputOptions: { codeSplitting: { groups: [...chunks] } },
-    tsconfig: 'src/react/tsconfig.json',
+    tsconfig: 'packages/react/tsconfig.json',
     dts: false,
     // The React door begins with 'use client' and is the only module that does, so it stays at the top.
     checks: { moduleLevelDirective: false },
@@ -83,7 +83,7 @@ export default defineConfig([
     entry: entriesOf(doors),
     format: 'esm',
     fixedExtension: false,
-    tsconfig: 'src/react/tsconfig.json',
+    tsconfig: 'packages/react/tsconfig.json',
     dts: { emitDtsOnly: true },
     checks: { moduleLevelDirective: false },
   },

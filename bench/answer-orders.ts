@@ -1,6 +1,6 @@
 import type { Runtime } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
-import type { HttpServer } from 'quittance/http';
+import type { HttpServer } from '@quittance/server';
 
 /** Lets the parent process ask for the state of its server and end it. First reports the server's address. */
 export function answerOrders(

@@ -11,12 +11,12 @@ import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYaml } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
-import { backtestInThreads } from '../src/cli/commands/backtest.ts';
-import { backtest } from '../src/replay/backtest.ts';
-import type { BacktestReport } from '../src/replay/backtest-report.ts';
+import { backtestInThreads } from '../packages/cli/src/commands/backtest.ts';
+import { backtest } from '../packages/quittance/src/replay/backtest.ts';
+import type { BacktestReport } from '../packages/quittance/src/replay/backtest-report.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
-import { findCalls } from '../src/ledger/reads.ts';
+import { findCalls } from '../packages/quittance/src/ledger/reads.ts';
 
 const option = (name: string): string | undefined => {
   const at = process.argv.indexOf(`--${name}`);

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { readEntry } from '../src/ledger/formats/v1/read-entry.ts';
+import { readEntry } from '../packages/quittance/src/ledger/formats/v1/read-entry.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
 

@@ -17,8 +17,8 @@ import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
-import { findCalls, findOpenCalls, findUnsettledEffects } from '../src/ledger/reads.ts';
-import { findSessions } from '../src/ledger/reads.ts';
+import { findCalls, findOpenCalls, findUnsettledEffects } from '../packages/quittance/src/ledger/reads.ts';
+import { findSessions } from '../packages/quittance/src/ledger/reads.ts';
 
 const asked = process.argv.indexOf('--calls');
 const most = asked < 0 ? 1_000_000 : Number(process.argv[asked + 1]);

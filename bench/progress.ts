@@ -1,5 +1,5 @@
-import type { ProgressBar } from '../src/cli/progress.ts';
-import { createProgress as createProgressOn } from '../src/cli/progress.ts';
+import type { ProgressBar } from '../packages/cli/src/progress.ts';
+import { createProgress as createProgressOn } from '../packages/cli/src/progress.ts';
 
 /** Shows the progress of a measurement on standard error. */
 export const createProgress = (label: string, total: number): ProgressBar =>

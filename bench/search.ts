@@ -13,15 +13,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { OpenLedger } from 'quittance/store';
-import type { CallQuery } from '../src/ledger/call-query.ts';
+import type { CallQuery } from '../packages/quittance/src/ledger/call-query.ts';
 import { openLedger } from 'quittance/ledger';
-import { SampleCall } from '../src/testing/sample-call.ts';
+import { SampleCall } from '../packages/quittance/src/testing/sample-call.ts';
 import { PgServer } from '../test/postgres/pg-server.ts';
-import { BoundedReads } from '../src/http/bounded-reads.ts';
-import { readings } from '../src/http/readings.ts';
+import { BoundedReads } from '../packages/server/src/http/bounded-reads.ts';
+import { readings } from '../packages/server/src/http/readings.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';
-import { findCalls } from '../src/ledger/reads.ts';
+import { findCalls } from '../packages/quittance/src/ledger/reads.ts';
 
 const option = (name: string, otherwise: string): string => {
   const at = process.argv.indexOf(name);

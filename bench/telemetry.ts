@@ -20,8 +20,8 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import { createRuntime } from 'quittance';
-import type { Telemetry } from 'quittance/opentelemetry';
-import { openTelemetry } from 'quittance/opentelemetry';
+import type { Telemetry } from '@quittance/opentelemetry';
+import { openTelemetry } from '@quittance/opentelemetry';
 import { args, readTool, writeTool } from './core-lanes.ts';
 import { createProgress } from './progress.ts';
 import { printTable } from './table.ts';

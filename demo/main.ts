@@ -8,7 +8,7 @@ import { scenes } from './scenes.ts';
 import { playAll } from './stage.ts';
 import { printNextSteps, summarize } from './summary.ts';
 import { print, printHeading } from './table.ts';
-import { wrap } from '../src/cli/text-width.ts';
+import { wrap } from '../packages/cli/src/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
 import { createTools } from './tools.ts';
 import { openWorld } from './world.ts';

@@ -5,7 +5,7 @@ import { outcomeWords, toCode, toWord } from './ends.ts';
 import type { Report } from './stage.ts';
 import { sessionId } from './stage.ts';
 import { paintOutcome, print } from './table.ts';
-import { trim, wrap } from '../src/cli/text-width.ts';
+import { trim, wrap } from '../packages/cli/src/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
 
 const outcomeMeanings: readonly (readonly [ToolOutcome['type'], string])[] = [

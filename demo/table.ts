@@ -1,6 +1,6 @@
 /** The table of the demo: one call per row, with the text for the model below it, or next to it on a wide page. */
 import type { Style } from './terminal.ts';
-import { fit, trim, wrap } from '../src/cli/text-width.ts';
+import { fit, trim, wrap } from '../packages/cli/src/text-width.ts';
 import { pageWidth, paint } from './terminal.ts';
 
 export type Row = {

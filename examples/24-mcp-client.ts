@@ -2,7 +2,7 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { createRuntime } from 'quittance';
-import { governMcp } from 'quittance/mcp';
+import { governMcp } from '@quittance/mcp';
 import assert from 'node:assert/strict';
 
 // A server that someone else wrote.

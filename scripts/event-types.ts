@@ -26,8 +26,8 @@ export function readEventTypes(): {
   readonly emitted: DescribedEvent;
   readonly definitions: JsonSchema;
 } {
-  const file = join(import.meta.dirname, '../src/call/event.ts');
-  const emittedFile = join(import.meta.dirname, '../src/call/emitted-event.ts');
+  const file = join(import.meta.dirname, '../packages/quittance/src/call/event.ts');
+  const emittedFile = join(import.meta.dirname, '../packages/quittance/src/call/emitted-event.ts');
   const program = createTypeProgram([file, emittedFile]);
   const schemas = new TypeSchemas(program, { refPrefix: '#/$defs/' });
   const events = membersOf(program, schemas, file, 'QuittanceEvent');

@@ -2,11 +2,11 @@
  * The vocabulary of Quittance: one word per thing, in code, events, CLI, HTTP, console and docs. `docs/glossary.md` is
  * written from this table, and `test/glossary.test.ts` compares it with the code.
  */
-import type { AuditKind } from '../src/call/audit.ts';
-import type { CallStatus, ConfirmationStatus } from '../src/call/call.ts';
-import type { EventType, Resolution } from '../src/call/event.ts';
-import type { Role } from '../src/http/api/role.ts';
-import type { OutcomeWord } from '../src/view/outcome-words.ts';
+import type { AuditKind } from '../packages/quittance/src/call/audit.ts';
+import type { CallStatus, ConfirmationStatus } from '../packages/quittance/src/call/call.ts';
+import type { EventType, Resolution } from '../packages/quittance/src/call/event.ts';
+import type { Role } from '../packages/server/src/http/api/role.ts';
+import type { OutcomeWord } from '../packages/quittance/src/view/outcome-words.ts';
 
 /** One word, and where it shows. */
 export type Term = {

@@ -3,9 +3,9 @@
  * Fails if it exceeds its budget.
  */
 import { join } from 'node:path';
-import { createMemoryLedger } from '../src/store/memory/memory-ledger.ts';
-import { createRuntime } from '../src/store/create-runtime.ts';
-import { createHttpServer } from '../src/http/create-http-server.ts';
+import { createMemoryLedger } from '../packages/quittance/src/store/memory/memory-ledger.ts';
+import { createRuntime } from '../packages/quittance/src/store/create-runtime.ts';
+import { createHttpServer } from '../packages/server/src/http/create-http-server.ts';
 import { launchBrowser } from '../test/browser.ts';
 import { consoleBudget, weighConsole } from './console-weight.ts';
 

@@ -15,9 +15,9 @@ const wanted: readonly string[] = [
   'dist/cli.js',
   'dist/console/index.html',
   'docs/getting-started.md',
-  'schema/contracts.schema.json',
-  'src/react/react.css',
-  'templates/coding-agent.yaml',
+  'packages/quittance/schema/contracts.schema.json',
+  'packages/react/src/react.css',
+  'packages/quittance/templates/coding-agent.yaml',
 ];
 
 const unwanted: readonly (readonly [pattern: RegExp, why: string])[] = [

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpServerList, McpToolDetail } from '../src/http/api/mcp.ts';
+import type { McpServerList, McpToolDetail } from '../packages/server/src/http/api/mcp.ts';
 import { launchBrowser } from '../test/browser.ts';
 import { makeFileToken } from '../test/make-token.ts';
 
@@ -20,7 +20,7 @@ const demo = spawn(
   process.execPath,
   [
     '--conditions=quittance-source',
-    'src/cli/main.ts',
+    'packages/cli/src/main.ts',
     'demo',
     '--ledger',
     join(folder, 'ledger.db'),
@@ -64,7 +64,7 @@ async function connectClient(): Promise<Client> {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [...source, join(root, 'src/cli/main.ts'), ...args],
+      args: [...source, join(root, 'packages/cli/src/main.ts'), ...args],
       stderr: 'ignore',
     }),
   );

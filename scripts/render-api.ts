@@ -1,15 +1,15 @@
-/** The JSON Schemas of the HTTP API, read from the types in src/http/api. */
+/** The JSON Schemas of the HTTP API, read from the types in packages/server/src/http/api. */
 import { readdirSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import ts from 'typescript';
-import { routes } from '../src/http/routes.ts';
+import { routes } from '../packages/server/src/http/routes.ts';
 import { formatText } from './format-text.ts';
-import { limits } from '../src/call/limits.ts';
+import { limits } from '../packages/quittance/src/call/limits.ts';
 import { TypeSchemas, createTypeProgram, exportsOf } from './type-schemas.ts';
 
-const source = join(import.meta.dirname, '../src');
+const source = join(import.meta.dirname, '../packages/quittance/src');
 const folder = join(source, 'http/api');
-const output = 'src/http/api-schemas.ts';
+const output = 'packages/server/src/http/api-schemas.ts';
 
 /** These types, folders and files belong to the API: their schemas are complete and refuse unknown fields. */
 const described = [
@@ -71,7 +71,7 @@ export async function renderApi(): Promise<ReadonlyMap<string, string>> {
     (name) => answers.has(name) || schemas.files[name]?.startsWith(folder),
   );
   const imports = new Set(names.map((name) => schemas.files[name] ?? ''));
-  const text = `/** The schemas of the types in src/http/api. \`npm run docs\` writes this file: change the types instead. */
+  const text = `/** The schemas of the types in packages/server/src/http/api. \`npm run docs\` writes this file: change the types instead. */
 import type { JsonObject } from '../base/json.ts';
 ${[...imports].map((file) => `import type * as ${moduleName(file)} from '${importPath(file)}';`).join('\n')}
 

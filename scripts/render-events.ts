@@ -16,7 +16,7 @@ export async function renderEvents(): Promise<ReadonlyMap<string, string>> {
   };
   return new Map([
     ['docs/events.md', await formatText('docs/events.md', page(events, emitted))],
-    ['schema/events.schema.json', toSchemaText(schema)],
+    ['packages/quittance/schema/events.schema.json', toSchemaText(schema)],
   ]);
 }
 
@@ -33,7 +33,7 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
     const [event] = same;
     return `## ${type}\n\n${same.map(({ about }) => about).join('\n\n')}\n\n${fields(event as DescribedEvent)}`;
   });
-  return `<!-- Written by \`npm run docs\` from src/call/event.ts. -->
+  return `<!-- Written by \`npm run docs\` from packages/quittance/src/call/event.ts. -->
 
 # Events
 

@@ -1,5 +1,5 @@
 /** `docs/glossary.md`, from the table in `scripts/glossary.ts`. */
-import { outcomeTypeLabels, outcomeWords } from '../src/view/outcome-words.ts';
+import { outcomeTypeLabels, outcomeWords } from '../packages/quittance/src/view/outcome-words.ts';
 import { formatText } from './format-text.ts';
 import type { Term } from './glossary.ts';
 import {

@@ -21,7 +21,7 @@ const all = [
   'test/react',
   'console',
   'tsconfig.src.json',
-  'src/react',
+  'packages/react/src',
 ];
 
 const chosen = process.argv.slice(2);

@@ -1,13 +1,13 @@
 /** Any possible event and entry, for property tests of storage. */
-import { toolRisks } from '../src/tool/name-words.ts';
+import { toolRisks } from '../packages/quittance/src/tool/name-words.ts';
 import fc from 'fast-check';
-import type { EmittedEvent } from '../src/call/emitted-event.ts';
-import type { CallEvent, Identity, QuittanceEvent } from '../src/call/event.ts';
-import type { HiddenId, ToolRequested } from '../src/call/events/gate-event.ts';
-import type { FallenVote } from '../src/call/vote.ts';
-import type { Entry } from '../src/ledger/journal.ts';
-import { outcomeToModelContent } from '../src/call/model-content.ts';
-import { reasonCodes } from '../src/call/reason.ts';
+import type { EmittedEvent } from '../packages/quittance/src/call/emitted-event.ts';
+import type { CallEvent, Identity, QuittanceEvent } from '../packages/quittance/src/call/event.ts';
+import type { HiddenId, ToolRequested } from '../packages/quittance/src/call/events/gate-event.ts';
+import type { FallenVote } from '../packages/quittance/src/call/vote.ts';
+import type { Entry } from '../packages/quittance/src/ledger/journal.ts';
+import { outcomeToModelContent } from '../packages/quittance/src/call/model-content.ts';
+import { reasonCodes } from '../packages/quittance/src/call/reason.ts';
 import { anyJson, anyJsonObject, anyOutcome, anyText } from './arbitrary-outcome.ts';
 
 const maybe = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>

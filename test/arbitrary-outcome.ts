@@ -1,11 +1,20 @@
 /** Any possible outcome, tool result and audit record, for property tests. */
 import fc from 'fast-check';
-import type { JsonObject, JsonValue } from '../src/base/json.ts';
-import type { ListenExecutionContext, ToolAuditOutcome, ToolAuditRecord } from '../src/call/audit.ts';
-import { persistenceBoundaries } from '../src/call/persistence-boundary.ts';
-import type { DenialReason, OutputFile, ToolOutcome, ToolResult } from '../src/call/outcome.ts';
-import { denialReasons } from '../src/call/outcome.ts';
-import { reasonCodes } from '../src/call/reason.ts';
+import type { JsonObject, JsonValue } from '../packages/quittance/src/base/json.ts';
+import type {
+  ListenExecutionContext,
+  ToolAuditOutcome,
+  ToolAuditRecord,
+} from '../packages/quittance/src/call/audit.ts';
+import { persistenceBoundaries } from '../packages/quittance/src/call/persistence-boundary.ts';
+import type {
+  DenialReason,
+  OutputFile,
+  ToolOutcome,
+  ToolResult,
+} from '../packages/quittance/src/call/outcome.ts';
+import { denialReasons } from '../packages/quittance/src/call/outcome.ts';
+import { reasonCodes } from '../packages/quittance/src/call/reason.ts';
 
 /** Text of any UTF-16 units, including NULs and lone surrogates. */
 export const anyText: fc.Arbitrary<string> = fc.string({

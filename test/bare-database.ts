@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { Database } from '../src/store/sqlite/database.ts';
+import { Database } from '../packages/quittance/src/store/sqlite/database.ts';
 
 type BareOptions = {
   readonly readOnly?: boolean;

@@ -2,10 +2,10 @@
  * Searches that no index answers: a store ends them after about as many rows as the caller allows, and continues there.
  * And searches that an index answers, however frequent the word is: a store examines no call in vain.
  */
-import type { CallQuery, Page, SessionQuery } from '../src/ledger/call-query.ts';
-import type { OpenLedger } from '../src/ledger/ledger.ts';
-import { SampleCall } from '../src/testing/sample-call.ts';
-import { findCalls, findSessions } from '../src/ledger/reads.ts';
+import type { CallQuery, Page, SessionQuery } from '../packages/quittance/src/ledger/call-query.ts';
+import type { OpenLedger } from '../packages/quittance/src/ledger/ledger.ts';
+import { SampleCall } from '../packages/quittance/src/testing/sample-call.ts';
+import { findCalls, findSessions } from '../packages/quittance/src/ledger/reads.ts';
 
 const calls = 1_200;
 const scan = 200;

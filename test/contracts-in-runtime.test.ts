@@ -13,7 +13,7 @@ import { contractsFromMultiple, contractsFromYaml, contractsFromYamlString } fro
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { JsonObject } from '../src/base/json.ts';
+import type { JsonObject } from '../packages/quittance/src/base/json.ts';
 import { documentOf } from './sample-policy.ts';
 import { releaseStages } from './sample-workflow.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from './stage.ts';

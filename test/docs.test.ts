@@ -6,7 +6,7 @@ import { renderBypasses } from '../scripts/render-bypasses.ts';
 import { renderCli } from '../scripts/render-cli.ts';
 import { renderConfig } from '../scripts/render-config.ts';
 import { renderDocs } from '../scripts/render-docs.ts';
-import { reasonCodes } from '../src/call/reason.ts';
+import { reasonCodes } from '../packages/quittance/src/call/reason.ts';
 import { root } from './sources.ts';
 
 const pages = await renderDocs();

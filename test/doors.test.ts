@@ -37,7 +37,7 @@ test('every door exports exactly the names listed in test/doors.txt', async () =
 /** Every framework's door exports these names for that framework. */
 const onePerFramework: ReadonlySet<string> = new Set(['governTools', 'GovernedTools']);
 const isFramework = (door: string): boolean =>
-  existsSync(join(root, 'src/adapters', door.replace('quittance/', ''), 'govern-tools.ts'));
+  existsSync(join(root, 'packages/adapter-kit/src', door.replace('quittance/', ''), 'govern-tools.ts'));
 
 test('a name means one thing: no two doors export different things under one name', () => {
   const meanings = new Map<string, Map<string, string[]>>();

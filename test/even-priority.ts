@@ -13,7 +13,7 @@ import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 os.setPriority = () => undefined;
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
 
-const sources = new URL('../src/http/', import.meta.url).href;
+const sources = new URL('../packages/server/src/http/', import.meta.url).href;
 
 /** A thread with a task of the server, from the build if that was just made: it starts in two thirds of the time. */
 function fromBuild(

@@ -2,8 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import schema from '../schema/events.schema.json' with { type: 'json' };
-import { eventTable } from '../src/ledger/formats/v1/event-table.ts';
+import schema from '../packages/quittance/schema/events.schema.json' with { type: 'json' };
+import { eventTable } from '../packages/quittance/src/ledger/formats/v1/event-table.ts';
 import { anyEvent } from './arbitrary-event.ts';
 
 const ajv = new Ajv2020({ strict: false });

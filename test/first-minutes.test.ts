@@ -19,14 +19,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, test } from 'vitest';
 import { makeFileToken } from './make-token.ts';
-import type { Job } from 'quittance/http';
+import type { Job } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
-import type { CallQuery } from '../src/ledger/call-query.ts';
+import type { CallQuery } from '../packages/quittance/src/ledger/call-query.ts';
 import { evenPriority } from './even-priority-arguments.ts';
 import { eventually } from './eventually.ts';
 import { isPackageBuilt } from './frameworks/suite/package-arguments.ts';
 import { root } from './sources.ts';
-import { findCalls } from '../src/ledger/reads.ts';
+import { findCalls } from '../packages/quittance/src/ledger/reads.ts';
 
 const run = promisify(execFile);
 let folder = '';

@@ -4,11 +4,15 @@ import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
 import { outcomeTerms, retiredWords, terms } from '../scripts/glossary.ts';
 import { renderGlossary } from '../scripts/render-glossary.ts';
-import { outcomeTypes } from '../src/call/outcome.ts';
-import { commands } from '../src/cli/commands.ts';
-import { outcomeChoices, standing } from '../src/cli/outcome-query.ts';
-import { outcomeTypeLabels, outcomeWord, outcomeWords } from '../src/view/outcome-words.ts';
-import { statusWords } from '../src/view/status-words.ts';
+import { outcomeTypes } from '../packages/quittance/src/call/outcome.ts';
+import { commands } from '../packages/cli/src/commands.ts';
+import { outcomeChoices, standing } from '../packages/cli/src/outcome-query.ts';
+import {
+  outcomeTypeLabels,
+  outcomeWord,
+  outcomeWords,
+} from '../packages/quittance/src/view/outcome-words.ts';
+import { statusWords } from '../packages/quittance/src/view/status-words.ts';
 import { declaredNames, exportsOf, readNamedSources, wordsOf } from './exported-names.ts';
 import { root, walk, type Source } from './sources.ts';
 

@@ -28,8 +28,8 @@ import {
 import { templateNames } from 'quittance/contracts';
 import { faultNames } from 'quittance/testing';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { operandKinds } from '../src/policy/language/operand.ts';
-import { builtInPrefixes } from '../src/policy/read/parse-selector.ts';
+import { operandKinds } from '../packages/quittance/src/policy/language/operand.ts';
+import { builtInPrefixes } from '../packages/quittance/src/policy/read/parse-selector.ts';
 import {
   actionsOf,
   keysOf,
@@ -37,9 +37,9 @@ import {
   olderKeys,
   rulesetShape,
   ruleShapes,
-} from '../src/policy/language/rule-shape.ts';
-import { gateNames } from '../src/runtime/gates.ts';
-import { toolFields } from '../src/tool/tool-fields.ts';
+} from '../packages/quittance/src/policy/language/rule-shape.ts';
+import { gateNames } from '../packages/quittance/src/runtime/gates.ts';
+import { toolFields } from '../packages/quittance/src/tool/tool-fields.ts';
 import { root } from './sources.ts';
 import { isPackageBuilt, packageArguments } from './frameworks/suite/package-arguments.ts';
 
@@ -183,7 +183,9 @@ describe('docs/tools.md lists', () => {
   });
 
   test('every member of a body’s context', () => {
-    const [, context = ''] = read('src/tool/tool-context.ts').split('export type ToolContext = {');
+    const [, context = ''] = read('packages/quittance/src/tool/tool-context.ts').split(
+      'export type ToolContext = {',
+    );
     const members = [...(context.split('\n};')[0] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)[(:]/gm)];
     expect(firstColumn('docs/tools.md', 'The context').toSorted()).toEqual(
       members.map(([, name = '']) => name).toSorted(),
@@ -194,7 +196,9 @@ describe('docs/tools.md lists', () => {
 describe('docs/runtime.md lists', () => {
   test('every option', () => {
     const [, type = ''] =
-      /^export type RuntimeOptions[^]*?\{\n([^]*?)^\}/m.exec(read('src/runtime/create-runtime.ts')) ?? [];
+      /^export type RuntimeOptions[^]*?\{\n([^]*?)^\}/m.exec(
+        read('packages/quittance/src/runtime/create-runtime.ts'),
+      ) ?? [];
     const declared = [...type.matchAll(/^ {2}readonly (\w+)\??:/gm)];
     expect(firstColumn('docs/runtime.md', 'Options')).toEqual(declared.map(([, name]) => name));
   });
@@ -240,11 +244,15 @@ describe('docs/contracts.md', () => {
   });
 
   test('lists every option and every function that loads', () => {
-    const options = [...read('src/contracts/contracts-options.ts').matchAll(/^ {2}readonly (\w+)\?:/gm)];
+    const options = [
+      ...read('packages/quittance/src/contracts/contracts-options.ts').matchAll(/^ {2}readonly (\w+)\?:/gm),
+    ];
     const listed = firstColumn('docs/contract-loading.md', 'Loading');
     expect(listed).toEqual(expect.arrayContaining(options.map(([, name]) => name)));
     const loading = [
-      ...read('src/contracts.ts').matchAll(/\b((?:compose)?[cC]ontracts(?:From\w+)?)\b(?=[ ,])/g),
+      ...read('packages/quittance/src/contracts.ts').matchAll(
+        /\b((?:compose)?[cC]ontracts(?:From\w+)?)\b(?=[ ,])/g,
+      ),
     ];
     for (const [, name = ''] of loading)
       expect(listed.some((word) => word.startsWith(`${name}(`))).toBe(true);

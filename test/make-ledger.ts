@@ -1,15 +1,15 @@
 /** A ledger like the runtime's, made from the rules alone, for tests of code that reads ledgers. */
-import type { Call } from '../src/call/call.ts';
-import type { Command } from '../src/call/decide.ts';
-import type { CallEvent, DecidedBy, QuittanceEvent } from '../src/call/event.ts';
-import type { ToolOutcome } from '../src/call/outcome.ts';
-import type { Entry } from '../src/ledger/journal.ts';
-import type { StoredEntry } from '../src/ledger/stored-entry.ts';
-import { decide } from '../src/call/decide.ts';
-import { evolve } from '../src/call/evolve.ts';
-import { outcomeToModelContent } from '../src/call/model-content.ts';
-import { chainHash, genesisHash } from '../src/ledger/chain.ts';
-import { writeEntry } from '../src/ledger/formats/v1/write-entry.ts';
+import type { Call } from '../packages/quittance/src/call/call.ts';
+import type { Command } from '../packages/quittance/src/call/decide.ts';
+import type { CallEvent, DecidedBy, QuittanceEvent } from '../packages/quittance/src/call/event.ts';
+import type { ToolOutcome } from '../packages/quittance/src/call/outcome.ts';
+import type { Entry } from '../packages/quittance/src/ledger/journal.ts';
+import type { StoredEntry } from '../packages/quittance/src/ledger/stored-entry.ts';
+import { decide } from '../packages/quittance/src/call/decide.ts';
+import { evolve } from '../packages/quittance/src/call/evolve.ts';
+import { outcomeToModelContent } from '../packages/quittance/src/call/model-content.ts';
+import { chainHash, genesisHash } from '../packages/quittance/src/ledger/chain.ts';
+import { writeEntry } from '../packages/quittance/src/ledger/formats/v1/write-entry.ts';
 
 /** What can happen to a call, as the commands of each of its entries. */
 export const stories = {

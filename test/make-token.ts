@@ -2,11 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Role } from '../src/http/api/role.ts';
-import { openTokenStore } from '../src/http/open-access.ts';
-import { TokenFile, tokenFilePath } from '../src/http/token-file.ts';
-import { parseLedgerUrl } from '../src/store/ledger-url.ts';
-import { openLedger } from '../src/store/open-ledger.ts';
+import type { Role } from '../packages/server/src/http/api/role.ts';
+import { openTokenStore } from '../packages/server/src/http/open-access.ts';
+import { TokenFile, tokenFilePath } from '../packages/server/src/http/token-file.ts';
+import { parseLedgerUrl } from '../packages/quittance/src/store/ledger-url.ts';
+import { openLedger } from '../packages/quittance/src/store/open-ledger.ts';
 
 /** Names of tokens are unique. */
 const newName = (role: Role): string => `${role} ${randomUUID().slice(0, 8)}`;

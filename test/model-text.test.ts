@@ -6,7 +6,7 @@ import type { AnyTool, RuntimeOptions, ToolOutcome } from 'quittance';
 import { defineTool, denialReasons, outcomeToModelContent, reasonTable, ToolDecision } from 'quittance';
 import { outcomeToWire } from 'quittance/wire';
 import ts from 'typescript';
-import { reasonCodes } from '../src/call/reason.ts';
+import { reasonCodes } from '../packages/quittance/src/call/reason.ts';
 import { describe, expect, it } from 'vitest';
 import { apiName } from './model-api-name.ts';
 import { readSources, walk } from './sources.ts';

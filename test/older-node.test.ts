@@ -36,7 +36,7 @@ test.each([
   'quittance/wire',
   'quittance/ledger',
   'quittance/contracts',
-  'quittance/http',
+  '@quittance/server',
   'quittance/testing',
 ])('importing %s does not load SQLite', async (door) => {
   expect(await evaluate(`await import('${door}'); console.log('imported')`)).toBe('imported');
@@ -69,8 +69,10 @@ test('opening a SQLite ledger on an older Node says what to install, and creates
 });
 
 test('the command line works on contracts without SQLite, and says what to install for a ledger', async () => {
-  const cli = join(root, isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
-  expect((await withoutSqlite(cli, 'contracts', 'check', 'templates/file-agent.yaml')).stderr).toBe('');
+  const cli = join(root, isPackageBuilt() ? 'dist/cli.js' : 'packages/cli/src/main.ts');
+  expect(
+    (await withoutSqlite(cli, 'contracts', 'check', 'packages/quittance/templates/file-agent.yaml')).stderr,
+  ).toBe('');
   const ledger = join(folder, 'there.db');
   writeFileSync(ledger, 'SQLite format 3\0');
   const failed = await withoutSqlite(cli, 'verify', '--ledger', ledger).catch((error: unknown) => error);
@@ -84,10 +86,10 @@ test.each([
   'docs/platforms.md',
   'docs/ledger.md',
   'examples/apps/support-agent/package.json',
-  'src/cli/main.ts',
-  'src/cli/commands/init.ts',
-  'src/cli/doctor/check-versions.ts',
-  'src/store/sqlite/database.ts',
+  'packages/cli/src/main.ts',
+  'packages/cli/src/commands/init.ts',
+  'packages/cli/src/doctor/check-versions.ts',
+  'packages/quittance/src/store/sqlite/database.ts',
   'tsdown.config.ts',
 ])('%s names the oldest Node that the package supports', (path) => {
   const oldest = manifest.engines.node.replace('>=', '');

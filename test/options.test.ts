@@ -3,19 +3,19 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import * as agUi from 'quittance/ag-ui';
-import * as aiSdk from 'quittance/ai-sdk';
-import * as anthropic from 'quittance/anthropic';
-import * as claudeAgent from 'quittance/claude-agent';
+import * as agUi from '@quittance/ag-ui';
+import * as aiSdk from '@quittance/ai-sdk';
+import * as anthropic from '@quittance/anthropic';
+import * as claudeAgent from '@quittance/claude-agent';
 import * as contracts from 'quittance/contracts';
-import * as googleAdk from 'quittance/google-adk';
-import * as googleGenai from 'quittance/google-genai';
-import * as http from 'quittance/http';
-import * as langchain from 'quittance/langchain';
+import * as googleAdk from '@quittance/google-adk';
+import * as googleGenai from '@quittance/google-genai';
+import * as http from '@quittance/server';
+import * as langchain from '@quittance/langchain';
 import * as ledgers from 'quittance/ledger';
-import * as mastra from 'quittance/mastra';
-import * as openai from 'quittance/openai';
-import * as openaiAgents from 'quittance/openai-agents';
+import * as mastra from '@quittance/mastra';
+import * as openai from '@quittance/openai';
+import * as openaiAgents from '@quittance/openai-agents';
 import * as testing from 'quittance/testing';
 import type { Runtime, Turn } from 'quittance';
 import { createRuntime, defineTool, govern, isQuittanceError, retry } from 'quittance';
@@ -114,16 +114,16 @@ const takers: Readonly<Record<string, (bad: Bad) => unknown>> = {
   recordedTools: (bad) => testing.recordedTools({} as never, [], bad),
   withCassette: (bad) => testing.withCassette('none.json', bad, () => Promise.resolve()),
   diffSessions: (bad) => testing.diffSessions([], [], bad),
-  'quittance/ag-ui createAgUi': (bad) => agUi.createAgUi(bad),
-  'quittance/ai-sdk governTools': (bad) => aiSdk.governTools({}, bad),
-  'quittance/anthropic governTools': (bad) => anthropic.governTools([], bad),
-  'quittance/claude-agent governTools': (bad) => claudeAgent.governTools([], bad),
-  'quittance/google-adk governTools': (bad) => googleAdk.governTools([], bad),
-  'quittance/google-genai governTools': (bad) => googleGenai.governTools([], bad),
-  'quittance/langchain governTools': (bad) => langchain.governTools([], bad),
-  'quittance/mastra governTools': (bad) => mastra.governTools({}, bad),
-  'quittance/openai governTools': (bad) => openai.governTools([], bad),
-  'quittance/openai-agents governTools': (bad) => openaiAgents.governTools([], bad),
+  '@quittance/ag-ui createAgUi': (bad) => agUi.createAgUi(bad),
+  '@quittance/ai-sdk governTools': (bad) => aiSdk.governTools({}, bad),
+  '@quittance/anthropic governTools': (bad) => anthropic.governTools([], bad),
+  '@quittance/claude-agent governTools': (bad) => claudeAgent.governTools([], bad),
+  '@quittance/google-adk governTools': (bad) => googleAdk.governTools([], bad),
+  '@quittance/google-genai governTools': (bad) => googleGenai.governTools([], bad),
+  '@quittance/langchain governTools': (bad) => langchain.governTools([], bad),
+  '@quittance/mastra governTools': (bad) => mastra.governTools({}, bad),
+  '@quittance/openai governTools': (bad) => openai.governTools([], bad),
+  '@quittance/openai-agents governTools': (bad) => openaiAgents.governTools([], bad),
 };
 
 describe.each(Object.entries(takers))('%s', (_, take) => {

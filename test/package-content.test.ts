@@ -15,9 +15,9 @@ const holding = (...more: readonly string[]): PackedPackage => ({
     'dist/cli.js',
     'dist/console/index.html',
     'docs/getting-started.md',
-    'schema/contracts.schema.json',
-    'src/react/react.css',
-    'templates/coding-agent.yaml',
+    'packages/quittance/schema/contracts.schema.json',
+    'packages/react/src/react.css',
+    'packages/quittance/templates/coding-agent.yaml',
     ...more,
   ].map((path) => ({ path, size: 1 })),
 });
@@ -30,8 +30,8 @@ test.each([
   'dist/console/assets/index.js.map',
   'docs/images/console-call-dark.png',
   'dist/console/assets/inter.woff2',
-  'src/index.ts',
-  'src/base/json.test.ts',
+  'packages/quittance/src/index.ts',
+  'packages/quittance/src/base/json.test.ts',
 ])('%s must not be in the package', (path) => {
   expect(findContentProblems(holding(path)).length).toBeGreaterThan(0);
 });
@@ -43,7 +43,9 @@ test('a package that was not built may not be published', () => {
 });
 
 test('package.json ships the text of the handbook, and no source except the style sheet', () => {
-  expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual(['src/react/react.css']);
+  expect(manifest.files.filter((pattern) => pattern.startsWith('src'))).toEqual([
+    'packages/react/src/react.css',
+  ]);
   expect(manifest.exports['./react.css']).toBe('./src/react/react.css');
   const [left, kept] = [true, false].map((isLeft) =>
     manifest.files.filter((pattern) => /^!?docs/.test(pattern) && pattern.startsWith('!') === isLeft),

@@ -21,7 +21,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { envelope, quiet } from './stage.ts';
 import { alterLedger } from './alter-ledger.ts';
-import { readWholeArtifact } from '../src/ledger/reads.ts';
+import { readWholeArtifact } from '../packages/quittance/src/ledger/reads.ts';
 
 const cassetteOf = async (ledger: OpenLedger): Promise<Cassette> =>
   readCassette(writeCassette(await recordCassette(ledger, { sessionId: 's' })));

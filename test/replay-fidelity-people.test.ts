@@ -16,7 +16,7 @@ import {
 } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { quiet } from './stage.ts';
-import { findCalls } from '../src/ledger/reads.ts';
+import { findCalls } from '../packages/quittance/src/ledger/reads.ts';
 
 const rules = `
 apiVersion: edictum/v1

@@ -7,12 +7,12 @@ import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
-import { readCassette, writeCassette } from '../src/replay/write-cassette.ts';
-import { diffSessions } from '../src/replay/diff-sessions.ts';
-import { recordCassette } from '../src/replay/record-cassette.ts';
-import { recordedTools } from '../src/replay/recorded-tools.ts';
+import { readCassette, writeCassette } from '../packages/quittance/src/replay/write-cassette.ts';
+import { diffSessions } from '../packages/quittance/src/replay/diff-sessions.ts';
+import { recordCassette } from '../packages/quittance/src/replay/record-cassette.ts';
+import { recordedTools } from '../packages/quittance/src/replay/recorded-tools.ts';
 import { quiet } from './stage.ts';
-import { findCalls } from '../src/ledger/reads.ts';
+import { findCalls } from '../packages/quittance/src/ledger/reads.ts';
 
 const rules = contractsFromYamlString(`
 apiVersion: edictum/v1

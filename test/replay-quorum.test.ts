@@ -1,6 +1,6 @@
 /** Approvals of several people in a replay and in a backtest. */
 import { createRuntime, defineTool } from 'quittance';
-import { backtest } from '../src/replay/backtest.ts';
+import { backtest } from '../packages/quittance/src/replay/backtest.ts';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';

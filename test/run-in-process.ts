@@ -1,9 +1,9 @@
 /** Runs the command line in this process, with a person at the terminal if an answer is given. */
-import { readMeantOptions } from '../src/cli/meant-options.ts';
-import { readVersion, explain, runCommand } from '../src/cli/program.ts';
-import type { Context } from '../src/cli/command.ts';
-import type { Terminal } from '../src/cli/terminal.ts';
-import { openLedger } from '../src/store/open-ledger.ts';
+import { readMeantOptions } from '../packages/cli/src/meant-options.ts';
+import { readVersion, explain, runCommand } from '../packages/cli/src/program.ts';
+import type { Context } from '../packages/cli/src/command.ts';
+import type { Terminal } from '../packages/cli/src/terminal.ts';
+import { openLedger } from '../packages/quittance/src/store/open-ledger.ts';
 import type { Ran } from './run-cli.ts';
 
 export type Sitting = {

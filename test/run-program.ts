@@ -1,7 +1,7 @@
 /** Runs the command line within the process of the test: everything except the system around it. */
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { runProgram } from '../src/cli/program.ts';
+import { runProgram } from '../packages/cli/src/program.ts';
 import type { Ran } from './run-cli.ts';
 import { withoutProgress } from './run-cli.ts';
 

@@ -1,12 +1,12 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
-import type { JsonObject } from '../src/base/json.ts';
-import type { CodeRule } from '../src/policy/language/code-rule.ts';
-import type { Policy } from '../src/policy/judge/compile-policy.ts';
-import { compilePolicy } from '../src/policy/judge/compile-policy.ts';
-import { composeRules } from '../src/policy/compose/compose-rules.ts';
-import { contractsError } from '../src/policy/language/contracts-problem.ts';
-import { readDocumentValue } from '../src/policy/read/parse-document.ts';
-import type { PolicyCall, PolicyWorld } from '../src/policy/language/policy-call.ts';
+import type { JsonObject } from '../packages/quittance/src/base/json.ts';
+import type { CodeRule } from '../packages/quittance/src/policy/language/code-rule.ts';
+import type { Policy } from '../packages/quittance/src/policy/judge/compile-policy.ts';
+import { compilePolicy } from '../packages/quittance/src/policy/judge/compile-policy.ts';
+import { composeRules } from '../packages/quittance/src/policy/compose/compose-rules.ts';
+import { contractsError } from '../packages/quittance/src/policy/language/contracts-problem.ts';
+import { readDocumentValue } from '../packages/quittance/src/policy/read/parse-document.ts';
+import type { PolicyCall, PolicyWorld } from '../packages/quittance/src/policy/language/policy-call.ts';
 
 /** An empty world. */
 export const sampleWorld = (changes: Partial<PolicyWorld> = {}): PolicyWorld => ({

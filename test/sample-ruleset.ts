@@ -1,9 +1,9 @@
 /* oxlint-disable unicorn/no-thenable -- `then` is a word of the language */
 /** Rulesets for tests: a valid one, and ways to break it. */
-import type { JsonObject, JsonValue } from '../src/base/json.ts';
-import { readDocumentValue } from '../src/policy/read/parse-document.ts';
-import type { ReadOptions } from '../src/policy/read/read-options.ts';
-import type { Ruleset } from '../src/policy/language/ruleset.ts';
+import type { JsonObject, JsonValue } from '../packages/quittance/src/base/json.ts';
+import { readDocumentValue } from '../packages/quittance/src/policy/read/parse-document.ts';
+import type { ReadOptions } from '../packages/quittance/src/policy/read/read-options.ts';
+import type { Ruleset } from '../packages/quittance/src/policy/language/ruleset.ts';
 
 export const preRule: JsonObject = {
   id: 'no-rm',

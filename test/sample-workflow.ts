@@ -1,7 +1,7 @@
 /** Workflows for tests, in the form of their documents. */
-import type { JsonObject } from '../src/base/json.ts';
-import { readDocumentValue } from '../src/policy/read/parse-document.ts';
-import type { Workflow } from '../src/policy/language/workflow.ts';
+import type { JsonObject } from '../packages/quittance/src/base/json.ts';
+import { readDocumentValue } from '../packages/quittance/src/policy/read/parse-document.ts';
+import type { Workflow } from '../packages/quittance/src/policy/language/workflow.ts';
 
 const documentOf = (stages: readonly JsonObject[]): JsonObject => ({
   apiVersion: 'edictum/v1',

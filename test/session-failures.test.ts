@@ -9,7 +9,7 @@ import { backtest, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
-import { verifyLedger } from '../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../packages/quittance/src/replay/verify-ledger.ts';
 import { alterLedger } from './alter-ledger.ts';
 
 const folders: string[] = [];

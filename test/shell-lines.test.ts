@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { shellLines } from '../bench/shell/lines.ts';
 import { openRoom, shells, shrink, type Room } from '../bench/shell/run-line.ts';
-import { readCommandText, type CommandText } from '../src/base/command-text.ts';
+import { readCommandText, type CommandText } from '../packages/quittance/src/base/command-text.ts';
 
 const [bash] = shells;
 if (bash === undefined) throw new Error('The list of shells starts with bash.');

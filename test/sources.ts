@@ -5,7 +5,7 @@ import ts from 'typescript';
 /** The repository, wherever it is checked out. */
 export const root: string = join(import.meta.dirname, '..');
 
-/** One file under src/, with a path relative to the repository (`src/call/decide.ts`). */
+/** One file under src/, with a path relative to the repository (`packages/quittance/src/call/decide.ts`). */
 export interface Source {
   readonly path: string;
   readonly text: string;

@@ -12,9 +12,9 @@ import {
 } from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
 import { renderContracts } from '../scripts/render-contracts.ts';
-import { readCases } from '../src/cli/contracts-case.ts';
-import { demoRules } from '../src/cli/commands/demo.ts';
-import { runCases } from '../src/cli/run-cases.ts';
+import { readCases } from '../packages/cli/src/contracts-case.ts';
+import { demoRules } from '../packages/cli/src/commands/demo.ts';
+import { runCases } from '../packages/cli/src/run-cases.ts';
 import { root } from './sources.ts';
 
 const generated = renderContracts();
@@ -61,7 +61,11 @@ describe.each(templateNames)('the template %s', (name) => {
 });
 
 test('the rules of the demo, of projects and of examples have no warnings', () => {
-  const files = ['templates/projects/rules/*/*.yaml', 'examples/apps/*/*.yaml', 'examples/http/*.yaml'];
+  const files = [
+    'packages/quittance/templates/projects/rules/*/*.yaml',
+    'examples/apps/*/*.yaml',
+    'examples/http/*.yaml',
+  ];
   const documents = globSync(files, { cwd: root }).map((path): readonly [string, string] => [
     path,
     readFileSync(join(root, path), 'utf8').replace('PROJECT', 'project'),

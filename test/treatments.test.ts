@@ -10,7 +10,7 @@ import {
 } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { describe, expect, test } from 'vitest';
-import { toolRisks } from '../src/tool/name-words.ts';
+import { toolRisks } from '../packages/quittance/src/tool/name-words.ts';
 
 type Options = Pick<RuntimeOptions<readonly AnyTool[]>, 'treatments'>;
 const run = (): string => 'done';

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Runtime } from 'quittance';
 import { createRuntime, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { systemClock } from '../../src/base/deadlines.ts';
+import { systemClock } from '../../packages/quittance/src/base/deadlines.ts';
 import { openLedgerFile } from '../../test/durable/ledger-file.ts';
 import { createRandom } from '../tamper/edit.ts';
 import type { Errand, Order, Said, ToldLine } from './errand.ts';

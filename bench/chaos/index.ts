@@ -16,8 +16,8 @@ import { parseArgs } from 'node:util';
 import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { systemClock } from '../../src/base/deadlines.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { systemClock } from '../../packages/quittance/src/base/deadlines.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import { createRandom } from '../tamper/edit.ts';
@@ -27,7 +27,7 @@ import { disturbances, disturb } from './disturb.ts';
 import { Troupe } from './troupe.ts';
 import { makeTools } from './tools.ts';
 import { Watch } from './watch.ts';
-import { findOpenCalls } from '../../src/ledger/reads.ts';
+import { findOpenCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const { values } = parseArgs({
   options: {

@@ -7,8 +7,8 @@
  */
 import type { OpenLedger } from 'quittance/store';
 import { isEmittedEvent } from 'quittance/events';
-import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { readEntry } from '../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 export type SeenCall = {
   readonly toolName: string;

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRuntime, defineTool } from 'quittance';
 import type { QuittanceEvent } from 'quittance/events';
 import { openLedger } from 'quittance/ledger';
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 import type { OpenLedger } from 'quittance/store';
 import { alterLedger } from '../../test/alter-ledger.ts';
 import type { NotificationErrand, NotificationPoint } from './points.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as NotificationErrand; // written by the parent process
 let visits = 0;

@@ -2,7 +2,7 @@
 import { createRuntime, defineTool } from 'quittance';
 import type { ToolOutcome } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import type { ServerErrand } from './points.ts';
 
 const errand = JSON.parse(process.argv[2] ?? '{}') as ServerErrand; // written by the parent process

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ToolOutcome } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import type { Plan } from './plan.ts';
 import type { CallId, Places, Told as Line } from './scenario.ts';
 import { callIds, hasEffect, playScenario } from './scenario.ts';

@@ -3,7 +3,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import type { LargeThings } from '../../test/http/hostile-requests.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 export async function fillLarge(path: string): Promise<LargeThings> {
   const ledger = await openLedger(path, { synchronous: 'normal' });

@@ -2,10 +2,10 @@
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
-import type { Clock } from '../../src/base/deadlines.ts';
-import { systemClock } from '../../src/base/deadlines.ts';
+import type { Clock } from '../../packages/quittance/src/base/deadlines.ts';
+import { systemClock } from '../../packages/quittance/src/base/deadlines.ts';
 import { createProgress } from '../progress.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const sessions = 1_000;
 const lanes = 256;

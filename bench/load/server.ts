@@ -1,7 +1,7 @@
 /** The server under load, in a separate process: reports its state on request. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createRuntime, defineTool } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /** The gateway over stdio: `node gateway-child.ts CONFIG LEDGER`. The command line refuses a ledger in memory. */
-import { createMcpGateway, readMcpConfig } from 'quittance/mcp';
+import { createMcpGateway, readMcpConfig } from '@quittance/mcp';
 import { openLedger } from 'quittance/ledger';
 
 const [path = '', url = ''] = process.argv.slice(2);

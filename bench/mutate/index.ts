@@ -1,7 +1,7 @@
 /**
  * Changes the source in small ways and sees whether a test notices:
  *
- *   npm run mutate -- [--seed 1] [--count 200] [--only src/call/decide.ts] [--since main] [--key text] [--seconds 120]
+ *   npm run mutate -- [--seed 1] [--count 200] [--only packages/quittance/src/call/decide.ts] [--since main] [--key text] [--seconds 120]
  *     [--jobs 1] [--doubt] [--fresh] [--list]
  *
  * Exit code 1 if fewer than 95 of 100 mutations that are not equivalent are killed.

@@ -97,7 +97,7 @@ export async function measureReach(
         .filter(([test, { green, reached }]) => {
           const here = reached[path];
           // Tests of the command line start many processes. They test the printed output.
-          if (test.startsWith('src/cli/') && !path.startsWith('src/cli/')) return false;
+          if (test.startsWith('packages/cli/src/') && !path.startsWith('packages/cli/src/')) return false;
           if (!green || here === undefined) return false;
           if (block === moduleBlock || here.source === source) return here.blocks.includes(block);
           return here.blocks.some((number) => number !== moduleBlock);

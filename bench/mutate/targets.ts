@@ -3,27 +3,35 @@ import { globSync } from 'node:fs';
 import { sep } from 'node:path';
 
 const areas = {
-  decide: ['src/call/decide.ts'],
-  evolve: ['src/call/evolve.ts'],
-  pipeline: ['src/runtime/{run-call,recall}.ts'],
-  execute: ['src/runtime/{intent,attempt,retry-attempt,judge,judgement,call-journal,budget}.ts'],
-  settle: ['src/runtime/{settle,failed-writes}.ts'],
-  recover: ['src/runtime/{recover,reconcile,take-over,runtime-state}.ts'],
+  decide: ['packages/quittance/src/call/decide.ts'],
+  evolve: ['packages/quittance/src/call/evolve.ts'],
+  pipeline: ['packages/quittance/src/runtime/{run-call,recall}.ts'],
+  execute: [
+    'packages/quittance/src/runtime/{intent,attempt,retry-attempt,judge,judgement,call-journal,budget}.ts',
+  ],
+  settle: ['packages/quittance/src/runtime/{settle,failed-writes}.ts'],
+  recover: ['packages/quittance/src/runtime/{recover,reconcile,take-over,runtime-state}.ts'],
   hold: [
-    'src/runtime/{hold,until-decided,keep-decision,decide-confirmation,recorded-input,grants}.ts',
-    'src/call/grant.ts',
+    'packages/quittance/src/runtime/{hold,until-decided,keep-decision,decide-confirmation,recorded-input,grants}.ts',
+    'packages/quittance/src/call/grant.ts',
   ],
-  gates: ['src/runtime/{gates,gate-checks,preview,active-call}.ts'],
-  writer: ['src/store/sqlite/{writer,order-writer,writer-client,appender,write-order}.ts'],
-  sessions: ['src/store/sqlite/{sessions,sqlite-ledger,owner-lock}.ts'],
-  chain: ['src/ledger/{chain,verify}.ts'],
-  spill: ['src/store/files/spill-file.ts'],
+  gates: ['packages/quittance/src/runtime/{gates,gate-checks,preview,active-call}.ts'],
+  writer: ['packages/quittance/src/store/sqlite/{writer,order-writer,writer-client,appender,write-order}.ts'],
+  sessions: ['packages/quittance/src/store/sqlite/{sessions,sqlite-ledger,owner-lock}.ts'],
+  chain: ['packages/quittance/src/ledger/{chain,verify}.ts'],
+  spill: ['packages/quittance/src/store/files/spill-file.ts'],
   ruling: [
-    'src/policy/language/{ruling,session-limits}.ts',
-    'src/policy/judge/{compile-policy,fire-rule}.ts',
+    'packages/quittance/src/policy/language/{ruling,session-limits}.ts',
+    'packages/quittance/src/policy/judge/{compile-policy,fire-rule}.ts',
   ],
-  'hand-off': ['src/call/call.ts', 'src/runtime/{claim-handoff,report-handoff,await-report}.ts'],
-  'http auth': ['src/http/{access,actor,token-file,rate-limit}.ts', 'src/runtime/{rights,tokens}.ts'],
+  'hand-off': [
+    'packages/quittance/src/call/call.ts',
+    'packages/quittance/src/runtime/{claim-handoff,report-handoff,await-report}.ts',
+  ],
+  'http auth': [
+    'packages/server/src/http/{access,actor,token-file,rate-limit}.ts',
+    'packages/quittance/src/runtime/{rights,tokens}.ts',
+  ],
 } satisfies Readonly<Record<string, readonly string[]>>;
 
 export type Target = { readonly area: string; readonly path: string };

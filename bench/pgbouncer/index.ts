@@ -12,7 +12,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
 import { ledgerContract } from 'quittance/testing';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { PgServer } from '../../test/postgres/pg-server.ts';
 import { findPgBouncer, startPgBouncer } from '../../test/postgres/start-pgbouncer.ts';
 import { createProgress } from '../progress.ts';

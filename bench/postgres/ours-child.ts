@@ -5,7 +5,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { burstOf, serveLane } from './lane.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 /** Nothing in these calls is hidden. */
 const benchKey = Buffer.alloc(32);

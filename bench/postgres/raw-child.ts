@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { toIntArray, toTextArray } from '../../src/store/postgres/pg-values.ts';
+import { toIntArray, toTextArray } from '../../packages/postgres/src/pg-values.ts';
 import { serveLane } from './lane.ts';
 
 /** More connections than this were slower on two cores. */

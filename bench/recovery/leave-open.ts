@@ -2,7 +2,7 @@
 import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { budgets, makeHook, makeTools, states, toolOf } from './tools.ts';
-import { findOpenCalls } from '../../src/ledger/reads.ts';
+import { findOpenCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const [path = '', first = '0', count = '0'] = process.argv.slice(2);
 const ledger = await openLedger(path, { synchronous: 'normal' });

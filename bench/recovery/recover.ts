@@ -4,7 +4,7 @@ import { createRuntime } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { Recovered } from './recovered.ts';
 import { budgets, makeHook, makeTools } from './tools.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 const [path = ''] = process.argv.slice(2);
 let begun: (() => void) | undefined;

@@ -11,7 +11,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { isQuittanceError } from 'quittance';
-import { compileSchema } from '../../src/tool/schema.ts';
+import { compileSchema } from '../../packages/quittance/src/tool/schema.ts';
 import { printTable } from '../table.ts';
 
 type Group = {

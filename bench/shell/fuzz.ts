@@ -1,6 +1,6 @@
 /** Runs `npm run fuzz -- --shell`: generated command lines in real shells, compared with the reader of command lines. */
 import { parseArgs } from 'node:util';
-import { readCommandText } from '../../src/base/command-text.ts';
+import { readCommandText } from '../../packages/quittance/src/base/command-text.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import { shellLines } from './lines.ts';

@@ -1,5 +1,5 @@
 /**
- * Command lines from a seed. Most are at the edge of what the reader of command lines (src/base/command-text.ts) can
+ * Command lines from a seed. Most are at the edge of what the reader of command lines (packages/quittance/src/base/command-text.ts) can
  * read. They have quotes in odd places, expansions, operators, strange blanks, and small edits of valid lines.
  *
  * A line names only programs that the room of run-line.ts has, and no absolute path.

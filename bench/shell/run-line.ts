@@ -26,7 +26,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
-import { programWords, type CommandText } from '../../src/base/command-text.ts';
+import { programWords, type CommandText } from '../../packages/quittance/src/base/command-text.ts';
 import { programs, runners } from './lines.ts';
 
 export type Shell = { readonly name: string; readonly argv: readonly string[] };

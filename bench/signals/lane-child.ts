@@ -1,7 +1,7 @@
 /** Makes calls for a while, with or without signals, and reports how fast they were. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 import { sampleLoopDelay } from '../loop-delay.ts';
 import { startTelemetry } from './start-telemetry.ts';
 import type { LaneErrand, LaneReport } from './lane.ts';

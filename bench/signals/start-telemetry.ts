@@ -14,8 +14,8 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Telemetry } from 'quittance/opentelemetry';
-import { openTelemetry } from 'quittance/opentelemetry';
+import type { Telemetry } from '@quittance/opentelemetry';
+import { openTelemetry } from '@quittance/opentelemetry';
 
 export function startTelemetry(
   receiver: string,

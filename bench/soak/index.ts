@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openDatabase } from '../../src/store/sqlite/database.ts';
+import { openDatabase } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { createProgress } from '../progress.ts';
 import { printTable } from '../table.ts';
 import type { Held } from './server.ts';

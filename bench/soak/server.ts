@@ -1,6 +1,6 @@
 /** The server of the soak run, in a separate process: reports its live memory after a collection. */
 import { createRuntime, defineTool, retry } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { answerOrders } from '../answer-orders.ts';

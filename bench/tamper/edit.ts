@@ -1,7 +1,7 @@
 /** Random changes to the files of a ledger, as a person with the files but without this program would make them. */
 import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Database } from '../../src/store/sqlite/database.ts';
+import type { Database } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { openBare } from '../../test/bare-database.ts';
 
 /** Pseudo-random numbers, the same for the same seed. */

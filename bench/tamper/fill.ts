@@ -1,8 +1,8 @@
 /** A small ledger with rows in every table, which the harness changes one by one. */
 import { createRuntime, defineTool, ToolError } from 'quittance';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
-import type { Entry } from '../../src/ledger/journal.ts';
-import { findCalls, takeCursor } from '../../src/ledger/reads.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
+import type { Entry } from '../../packages/quittance/src/ledger/journal.ts';
+import { findCalls, takeCursor } from '../../packages/quittance/src/ledger/reads.ts';
 
 const anything = { type: 'object' } as const;
 const tools = [

@@ -3,10 +3,10 @@ import { hash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isQuittanceError } from 'quittance';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import type { Database } from '../../src/store/sqlite/database.ts';
-import { openImage } from '../../src/store/sqlite/database.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import type { Database } from '../../packages/quittance/src/store/sqlite/database.ts';
+import { openImage } from '../../packages/quittance/src/store/sqlite/database.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
 import type { EditKind, Files } from './edit.ts';
 import { createRandom, editAtRandom, editKinds } from './edit.ts';
 

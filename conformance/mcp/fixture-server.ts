@@ -14,8 +14,8 @@ import {
 } from '@modelcontextprotocol/server';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import type { McpEra } from '../../src/mcp/serve/mcp-fetch.ts';
-import { createMcpFetch } from '../../src/mcp/serve/mcp-fetch.ts';
+import type { McpEra } from '../../packages/mcp/src/serve/mcp-fetch.ts';
+import { createMcpFetch } from '../../packages/mcp/src/serve/mcp-fetch.ts';
 import { FixtureTasks, tasksExtension } from './fixture-tasks.ts';
 import { createFixtureTools, png } from './fixture-tools.ts';
 import type { FixtureTool } from './fixture-tools.ts';

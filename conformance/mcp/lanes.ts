@@ -26,7 +26,7 @@ export type Started = {
 };
 
 const fixture = 'conformance/mcp/fixture-server.ts';
-const program = 'src/cli/main.ts';
+const program = 'packages/cli/src/main.ts';
 
 /** Runs a gateway over HTTP in front of one server of the given entry. Tools run unasked, on a ledger on disk. */
 async function startGateway(entry: object, closeFirst?: () => Promise<void>): Promise<Started> {

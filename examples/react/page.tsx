@@ -1,9 +1,9 @@
 import { StrictMode } from 'react';
 import type { ReactNode } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { OnDecide } from 'quittance/react';
-import { eventStream, ToolCallCard, useToolCalls } from 'quittance/react';
-import 'quittance/react.css';
+import type { OnDecide } from '@quittance/react';
+import { eventStream, ToolCallCard, useToolCalls } from '@quittance/react';
+import '@quittance/react/react.css';
 import './page.css';
 
 // Outside the component: a new object would be a new source.

@@ -83,7 +83,7 @@ const countThreads = (sources: Sources): number =>
 
 /** A member that is a port of its own counts as its members. */
 function countLedgerMembers(root: string): number {
-  const file = join(root, 'src/ledger/ledger.ts');
+  const file = join(root, 'packages/quittance/src/ledger/ledger.ts');
   const program = ts.createProgram([file], {
     allowImportingTsExtensions: true,
     module: ts.ModuleKind.NodeNext,
@@ -96,7 +96,8 @@ function countLedgerMembers(root: string): number {
   const ledger = source?.statements.find(
     (statement) => ts.isInterfaceDeclaration(statement) && statement.name.text === 'Ledger',
   );
-  if (ledger === undefined) throw new Error('src/ledger/ledger.ts has no interface Ledger.');
+  if (ledger === undefined)
+    throw new Error('packages/quittance/src/ledger/ledger.ts has no interface Ledger.');
   return checker
     .getTypeAtLocation(ledger)
     .getProperties()

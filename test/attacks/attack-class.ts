@@ -12,7 +12,7 @@
  */
 import type * as quittance from 'quittance';
 import type * as contracts from 'quittance/contracts';
-import type * as http from 'quittance/http';
+import type * as http from '@quittance/server';
 import type * as ledger from 'quittance/ledger';
 import type * as testing from 'quittance/testing';
 

@@ -1,9 +1,9 @@
 /** One attempt to bypass the rules: a call under a document as a user would write it, through a runtime. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject, JsonValue } from '../../src/base/json.ts';
-import type { Principal } from '../../src/tool/tool-context.ts';
-import type { ToolResources } from '../../src/tool/tool-resources.ts';
+import type { JsonObject, JsonValue } from '../../packages/quittance/src/base/json.ts';
+import type { Principal } from '../../packages/quittance/src/tool/tool-context.ts';
+import type { ToolResources } from '../../packages/quittance/src/tool/tool-resources.ts';
 import type { Door, Verdict } from './attack-class.ts';
 import { documents } from './documents.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as quittance from 'quittance';
 import * as contracts from 'quittance/contracts';
-import * as http from 'quittance/http';
+import * as http from '@quittance/server';
 import * as ledger from 'quittance/ledger';
 import * as testing from 'quittance/testing';
 import { describe, expect, test } from 'vitest';

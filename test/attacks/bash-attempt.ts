@@ -1,5 +1,5 @@
 /** A command that is tried against a document of rules, as a call of the tool Bash in the folder of the project. */
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import type { Door, Verdict } from './attack-class.ts';
 import { callTool, loadDocument, project } from './attack.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonValue } from '../../src/base/json.ts';
+import type { JsonValue } from '../../packages/quittance/src/base/json.ts';
 import { project, type Attack } from './attack.ts';
 
 const run = (id: string, tries: string, command: JsonValue, more: Partial<Attack> = {}): Attack => ({

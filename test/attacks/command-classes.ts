@@ -1,5 +1,5 @@
 /** Commands that run an unlisted program: wrappers × quoting × shapes of arguments, generated. */
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { attackClass, type Family } from './attack-class.ts';
 import { project } from './attack.ts';
 import { runBashUnder, type BashAttempt } from './bash-attempt.ts';

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import type { Attack } from './attack.ts';
 
 const make = (document: 'network' | 'internet', id: string, tries: string, input: JsonObject): Attack => ({

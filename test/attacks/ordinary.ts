@@ -3,7 +3,7 @@
  * `ordinary/<template>.txt`: `$ git status` is a call of `Bash`, anything else is `{"tool": …, "args": …}`.
  */
 import { readFileSync } from 'node:fs';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { callTool, loadTemplate } from './attack.ts';
 import type { Door } from './attack-class.ts';
 

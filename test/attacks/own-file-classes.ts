@@ -1,7 +1,7 @@
 /** Attacks on the runtime's own files: its ledger, key, tokens and contract files. */
 import { changeAttempts, companions, folderAttempts, spellings } from '../own-files/own-file-spellings.ts';
 import { setOwnFilesStage, type OwnFilesStage } from '../own-files/own-files-stage.ts';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { attackClass, type AttackClass, type Door, type Family, type Verdict } from './attack-class.ts';
 
 type Attempt = {

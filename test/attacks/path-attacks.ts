@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { project, type Attack } from './attack.ts';
 
 const write = (id: string, tries: string, input: JsonObject, more: Partial<Attack> = {}): Attack => ({

@@ -1,7 +1,7 @@
 /** Paths and hosts in other spellings, generated: each spelling in every position of the arguments. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { attackClass, type AttackClass, type Door, type Family, type Verdict } from './attack-class.ts';
 import { callTool, loadTemplate, makeCall, project } from './attack.ts';
 

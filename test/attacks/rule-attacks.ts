@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../src/base/json.ts';
+import type { JsonObject, JsonValue } from '../../packages/quittance/src/base/json.ts';
 import { secret, type Attack } from './attack.ts';
 
 const named = (id: string, tries: string, document: 'names' | 'closed', tool: string): Attack => ({

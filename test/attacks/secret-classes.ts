@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenLedger } from 'quittance/store';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import type { AttackClass, Door, Family, Verdict } from './attack-class.ts';
 import { attackClass } from './attack-class.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { safeId } from '../../src/base/safe-id.ts';
+import { safeId } from '../../packages/quittance/src/base/safe-id.ts';
 import { runInProcess } from '../run-in-process.ts';
 
 /** Made up here, so that no scanner mistakes this file for a leak. */

@@ -8,7 +8,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
-import { listCursors, readCursor, releaseCursor } from '../../src/ledger/reads.ts';
+import { listCursors, readCursor, releaseCursor } from '../../packages/quittance/src/ledger/reads.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 const fail = defineTool({

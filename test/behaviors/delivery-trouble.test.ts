@@ -12,7 +12,7 @@ import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
-import { readCursor, dropCursor, lastPosition } from '../../src/ledger/reads.ts';
+import { readCursor, dropCursor, lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 const get = defineTool({ name: 'get_it', mode: 'read', run: () => 'it' });
 

@@ -10,7 +10,7 @@ import { question, yes } from '../people/question.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { documentOf } from '../sample-policy.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
-import { readCounters } from '../../src/ledger/reads.ts';
+import { readCounters } from '../../packages/quittance/src/ledger/reads.ts';
 
 const slow = retry({ initialMs: 60_000, maxMs: 60_000, jitter: 0 });
 const noRoute = (): never => {

@@ -15,7 +15,7 @@ import {
   quiet,
   setStage,
 } from '../stage.ts';
-import { readCounters } from '../../src/ledger/reads.ts';
+import { readCounters } from '../../packages/quittance/src/ledger/reads.ts';
 
 /** A tool that fails for the given reasons, one at a time, and then succeeds. */
 function flaky(

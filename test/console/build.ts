@@ -31,7 +31,7 @@ export default async function setup(): Promise<() => void> {
   const args = [
     'build',
     '-c',
-    'console/vite.config.ts',
+    'packages/console/vite.config.ts',
     '--outDir',
     folder,
     '--emptyOutDir',

@@ -1,4 +1,4 @@
-import type { CallPage } from 'quittance/http';
+import type { CallPage } from '@quittance/server';
 import { describe, expect, test } from 'vitest';
 import {
   appendCallPage,
@@ -6,8 +6,8 @@ import {
   noCalls,
   renewHead,
   replaceCall,
-} from '../../console/src/pages/calls/call-list.ts';
-import type { CallSummary } from '../../src/ledger/call-query.ts';
+} from '../../packages/console/src/pages/calls/call-list.ts';
+import type { CallSummary } from '../../packages/quittance/src/ledger/call-query.ts';
 
 const call = (n: number, more: Partial<CallSummary> = {}): CallSummary => ({
   sessionId: 's1',

@@ -1,15 +1,19 @@
 import { createMemoryLedger } from 'quittance/ledger';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { attemptsOf } from '../../console/src/pages/call/attempts-of.ts';
-import { toInputPath } from '../../console/src/pages/call/input-stages.ts';
-import { createCallScale } from '../../console/src/pages/call/time-scale.ts';
-import type { Bar } from '../../console/src/pages/call/waterfall.ts';
-import { gateOrder, gateOrderAfterApproval, toWaterfall } from '../../console/src/pages/call/waterfall.ts';
-import type { CallEvent } from '../../src/call/event.ts';
-import { gateNames, gatesAfterApproval } from '../../src/runtime/gates.ts';
-import { readCallEvent } from '../../src/view/read-call-event.ts';
+import { attemptsOf } from '../../packages/console/src/pages/call/attempts-of.ts';
+import { toInputPath } from '../../packages/console/src/pages/call/input-stages.ts';
+import { createCallScale } from '../../packages/console/src/pages/call/time-scale.ts';
+import type { Bar } from '../../packages/console/src/pages/call/waterfall.ts';
+import {
+  gateOrder,
+  gateOrderAfterApproval,
+  toWaterfall,
+} from '../../packages/console/src/pages/call/waterfall.ts';
+import type { CallEvent } from '../../packages/quittance/src/call/event.ts';
+import { gateNames, gatesAfterApproval } from '../../packages/quittance/src/runtime/gates.ts';
+import { readCallEvent } from '../../packages/quittance/src/view/read-call-event.ts';
 import { fillShop, openShop } from './shop.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const calls = new Map<string, readonly CallEvent[]>();
 beforeAll(async () => {

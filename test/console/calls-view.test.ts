@@ -6,8 +6,8 @@ import {
   toQuery,
   viewAddress,
   viewKey,
-} from '../../console/src/pages/calls/calls-view.ts';
-import { readRoute } from '../../console/src/route.ts';
+} from '../../packages/console/src/pages/calls/calls-view.ts';
+import { readRoute } from '../../packages/console/src/route.ts';
 
 const read = (address: string): ReturnType<typeof readView> => readView(readRoute(address).query);
 

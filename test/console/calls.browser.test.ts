@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, findBarriersInEveryLook, openStage, pressInTurn } from './stage.ts';

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostile, shopRules } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, findBarriersInEveryLook, openStage } from './stage.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-contracts-'));
 const file = join(folder, 'shop.yaml');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { RuleHit, RuleInForce } from '../../src/http/api/contract.ts';
-import { compareVersions } from '../../console/src/pages/contracts/compare-versions.ts';
-import { findRules, joinHits } from '../../console/src/pages/contracts/join-hits.ts';
-import { offsetOf } from '../../console/src/pages/contracts/offset-of.ts';
-import { emptyCall, readTriedCall } from '../../console/src/pages/contracts/tried-call.ts';
-import { documentsOf, readDraft } from '../../console/src/pages/contracts/use-draft.ts';
+import type { RuleHit, RuleInForce } from '../../packages/server/src/http/api/contract.ts';
+import { compareVersions } from '../../packages/console/src/pages/contracts/compare-versions.ts';
+import { findRules, joinHits } from '../../packages/console/src/pages/contracts/join-hits.ts';
+import { offsetOf } from '../../packages/console/src/pages/contracts/offset-of.ts';
+import { emptyCall, readTriedCall } from '../../packages/console/src/pages/contracts/tried-call.ts';
+import { documentsOf, readDraft } from '../../packages/console/src/pages/contracts/use-draft.ts';
 
 const rule = (ruleId: string, more: Partial<RuleInForce> = {}): RuleInForce => ({
   ruleId,

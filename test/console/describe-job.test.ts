@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { describeJob } from '../../console/src/pages/integrity/describe-job.ts';
-import type { JobSummary } from '../../src/http/api/job.ts';
+import { describeJob } from '../../packages/console/src/pages/integrity/describe-job.ts';
+import type { JobSummary } from '../../packages/server/src/http/api/job.ts';
 
 const job = {
   jobId: 'job_1',

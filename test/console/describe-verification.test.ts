@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Verification } from '../../src/http/api/job.ts';
-import { describeVerification } from '../../console/src/pages/integrity/describe-verification.ts';
+import type { Verification } from '../../packages/server/src/http/api/job.ts';
+import { describeVerification } from '../../packages/console/src/pages/integrity/describe-verification.ts';
 
 const result: Verification = { ok: true, entries: 1, sessions: 1, calls: 1, problems: 0, findings: [] };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findSpan } from '../../console/src/ui/find-span.ts';
+import { findSpan } from '../../packages/console/src/ui/find-span.ts';
 
 const now = 1_800_000_000_000;
 const minute = 60_000;

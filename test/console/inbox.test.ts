@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { readGrant, sameArguments } from '../../console/src/pages/inbox/read-grant.ts';
-import { orderQuestions } from '../../console/src/pages/inbox/risk.ts';
-import { riskLevel } from '../../src/view/risk-level.ts';
-import { describeVerdict } from '../../console/src/pages/inbox/verdict.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import { parseArgumentConstraint } from '../../src/policy/judge/argument-constraint.ts';
+import { readGrant, sameArguments } from '../../packages/console/src/pages/inbox/read-grant.ts';
+import { orderQuestions } from '../../packages/console/src/pages/inbox/risk.ts';
+import { riskLevel } from '../../packages/quittance/src/view/risk-level.ts';
+import { describeVerdict } from '../../packages/console/src/pages/inbox/verdict.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import { parseArgumentConstraint } from '../../packages/quittance/src/policy/judge/argument-constraint.ts';
 
 const question = (confirmationId: string, createdAt: number, ...risk: string[]) => ({
   confirmationId,

@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Job } from 'quittance/http';
+import type { Job } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import type { Locator, Page, Route } from 'playwright-core';
-import { anchorToText, createAnchor } from '../../src/ledger/anchor.ts';
+import { anchorToText, createAnchor } from '../../packages/quittance/src/ledger/anchor.ts';
 import { fillShop, openShop } from './shop.ts';
 import type { Stage } from './stage.ts';
 import { findBarriers, findBarriersInEveryLook, openStage, pressInTurn } from './stage.ts';
-import { readHeads } from '../../src/ledger/reads.ts';
+import { readHeads } from '../../packages/quittance/src/ledger/reads.ts';
 import { openBare } from '../bare-database.ts';
 
 const runningJob = {

@@ -1,7 +1,7 @@
 /** Two ledgers that must not be mistaken for each other, and the console on a phone. */
 import { createRuntime } from 'quittance';
-import type { HttpServer } from 'quittance/http';
-import { createHttpServer } from 'quittance/http';
+import type { HttpServer } from '@quittance/server';
+import { createHttpServer } from '@quittance/server';
 import { createMemoryLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepVisitors } from './keep-visitors.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { appendPage, mergePages } from '../../console/src/api/merge-pages.ts';
+import { appendPage, mergePages } from '../../packages/console/src/api/merge-pages.ts';
 
 const page = (rows: string, next?: string) => ({ rows: rows.split(''), next });
 const same = (row: string): string => row;

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fillShop, hostile } from './shop.ts';
 import type { Stage, Visitor } from './stage.ts';
 import { findBarriers, findBarriersInEveryLook, openStage } from './stage.ts';
-import type { Stats } from '../../src/http/api/stats.ts';
+import type { Stats } from '../../packages/server/src/http/api/stats.ts';
 
 let stage: Stage;
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tools-'));

@@ -2,14 +2,14 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { expect, test } from 'vitest';
-import { tokenFilePath } from '../../src/http/token-file.ts';
+import { tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import { findPort } from '../find-port.ts';
 import { openShop } from './shop.ts';
 import { openStage } from './stage.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 test('a page that follows a replaced ledger says so and starts over', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'quittance-replaced-'));

@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { KnownNames } from '../../console/src/rule-editor/completions.ts';
-import { completionsAt, noNames } from '../../console/src/rule-editor/completions.ts';
-import { newLineAt } from '../../console/src/rule-editor/insert-text.ts';
-import { paintYaml } from '../../console/src/rule-editor/paint-yaml.ts';
-import { placeInTexts } from '../../console/src/pages/contracts/rule-place.ts';
-import { toolAtLine } from '../../console/src/pages/contracts/tool-at-line.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import type { KnownNames } from '../../packages/console/src/rule-editor/completions.ts';
+import { completionsAt, noNames } from '../../packages/console/src/rule-editor/completions.ts';
+import { newLineAt } from '../../packages/console/src/rule-editor/insert-text.ts';
+import { paintYaml } from '../../packages/console/src/rule-editor/paint-yaml.ts';
+import { placeInTexts } from '../../packages/console/src/pages/contracts/rule-place.ts';
+import { toolAtLine } from '../../packages/console/src/pages/contracts/tool-at-line.ts';
 import { shopRules } from './shop.ts';
 
 const schema = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../../schema/contracts.schema.json'), 'utf8'),
+  readFileSync(join(import.meta.dirname, '../../packages/quittance/schema/contracts.schema.json'), 'utf8'),
 ) as JsonObject;
 const names: KnownNames = {
   tools: ['refund', 'send_mail'],

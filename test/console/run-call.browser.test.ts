@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { foldStored } from '../../src/ledger/fold-stored.ts';
+import { foldStored } from '../../packages/quittance/src/ledger/fold-stored.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import type { Stage } from './stage.ts';
 import { findBarriersInBoth, openStage } from './stage.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 let stage: Stage;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatMomentOf, momentsFor, scaleFor } from '../../console/src/charts/scale.ts';
+import { formatMomentOf, momentsFor, scaleFor } from '../../packages/console/src/charts/scale.ts';
 
 const day = 86_400_000;
 

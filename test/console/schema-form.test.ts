@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonObject, JsonValue } from '../../src/base/json.ts';
-import { formatPath } from '../../src/base/json.ts';
-import type { FormDraft } from '../../console/src/schema-form/form-draft.ts';
-import { readFormDraft, toDraft } from '../../console/src/schema-form/form-draft.ts';
-import type { FormField } from '../../console/src/schema-form/form-field.ts';
-import { toFormField } from '../../console/src/schema-form/form-field.ts';
+import type { JsonObject, JsonValue } from '../../packages/quittance/src/base/json.ts';
+import { formatPath } from '../../packages/quittance/src/base/json.ts';
+import type { FormDraft } from '../../packages/console/src/schema-form/form-draft.ts';
+import { readFormDraft, toDraft } from '../../packages/console/src/schema-form/form-draft.ts';
+import type { FormField } from '../../packages/console/src/schema-form/form-field.ts';
+import { toFormField } from '../../packages/console/src/schema-form/form-field.ts';
 
 const refund: JsonObject = {
   type: 'object',

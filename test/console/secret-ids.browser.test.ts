@@ -6,7 +6,7 @@ import { createRuntime, defineTool, ToolError } from 'quittance';
 import type { Runtime } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { safeId } from '../../src/base/safe-id.ts';
+import { safeId } from '../../packages/quittance/src/base/safe-id.ts';
 import { runInProcess } from '../run-in-process.ts';
 import { findText } from './find-text.ts';
 import { holdCall } from './shop.ts';

@@ -2,8 +2,8 @@
 import type { Browser, Page } from 'playwright-core';
 import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer } from 'quittance/http';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import type { CallAnswer } from '@quittance/server';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import { closePages, shareBrowser } from '../browser.ts';
 import { z } from 'zod';
 import { holdCall } from './shop.ts';

@@ -1,15 +1,15 @@
 /** The pages of MCP servers and their tools, with reports and lists as gateways in other processes write them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { McpToolDetail } from '../../src/http/api/mcp.ts';
-import type { ServerEntry } from '../../src/mcp/config/server-entry.ts';
-import { openReviewDocuments } from '../../src/mcp/review/review-documents.ts';
-import { toReviewedServer } from '../../src/mcp/review/review-content.ts';
-import { ToolReviews } from '../../src/mcp/review/tool-reviews.ts';
-import { GatewayBoard } from '../../src/mcp/status/gateway-board.ts';
-import type { GatewayReport, ServerReport } from '../../src/mcp/status/gateway-report.ts';
-import { shownAddress } from '../../src/mcp/gateway/gateway.ts';
-import type { ListedTool } from '../../src/mcp/tools/listed-tool.ts';
-import { toolDigest } from '../../src/mcp/tools/listed-tool.ts';
+import type { McpToolDetail } from '../../packages/server/src/http/api/mcp.ts';
+import type { ServerEntry } from '../../packages/server/src/mcp-reviews/server-entry.ts';
+import { openReviewDocuments } from '../../packages/server/src/mcp-reviews/review-documents.ts';
+import { toReviewedServer } from '../../packages/server/src/mcp-reviews/review-content.ts';
+import { ToolReviews } from '../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { GatewayBoard } from '../../packages/server/src/mcp-reviews/gateway-board.ts';
+import type { GatewayReport, ServerReport } from '../../packages/server/src/mcp-reviews/gateway-report.ts';
+import { shownAddress } from '../../packages/mcp/src/gateway/gateway.ts';
+import type { ListedTool } from '../../packages/server/src/mcp-reviews/listed-tool.ts';
+import { toolDigest } from '../../packages/server/src/mcp-reviews/listed-tool.ts';
 import { findHidden, hostileText } from './find-hidden.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import { hostile } from './shop.ts';

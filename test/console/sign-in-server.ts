@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { BrowserContext, Page } from 'playwright-core';
-import { readConsoleFiles } from '../../src/http/console-files.ts';
+import { readConsoleFiles } from '../../packages/server/src/http/console-files.ts';
 import { closePages, shareBrowser } from '../browser.ts';
 import { findPort } from '../find-port.ts';
 import { isPackageBuilt } from '../frameworks/suite/package-arguments.ts';

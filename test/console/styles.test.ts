@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 
-const source = join(import.meta.dirname, '../../console/src');
+const source = join(import.meta.dirname, '../../packages/console/src');
 const forAll = ['tokens.css', 'base.css', 'layout.css', 'parts.css'];
 const sheets = globSync('**/*.css', { cwd: source }).filter((sheet) => !forAll.includes(basename(sheet)));
 

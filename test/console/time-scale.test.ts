@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSessionScale } from '../../console/src/pages/sessions/time-scale.ts';
-import type { TimelineSpan } from '../../src/http/api/session.ts';
+import { createSessionScale } from '../../packages/console/src/pages/sessions/time-scale.ts';
+import type { TimelineSpan } from '../../packages/server/src/http/api/session.ts';
 
 const span = (kind: TimelineSpan['kind'], from: number, to?: number): TimelineSpan => ({
   kind,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatDuration, formatTime } from '../../console/src/ui/time.tsx';
+import { formatDuration, formatTime } from '../../packages/console/src/ui/time.tsx';
 
 test.each([
   [undefined, '–'],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { linksBetween } from '../../console/src/pages/sessions/links-between.ts';
-import { measureCall } from '../../console/src/pages/sessions/measure-call.ts';
-import type { RelatedCall } from '../../src/http/api/call.ts';
-import type { TimelineCall } from '../../src/http/api/session.ts';
+import { linksBetween } from '../../packages/console/src/pages/sessions/links-between.ts';
+import { measureCall } from '../../packages/console/src/pages/sessions/measure-call.ts';
+import type { RelatedCall } from '../../packages/server/src/http/api/call.ts';
+import type { TimelineCall } from '../../packages/server/src/http/api/session.ts';
 
 const row = (callId: string, ...related: readonly RelatedCall[]): TimelineCall => ({
   call: { sessionId: 's', callId } as TimelineCall['call'], // only the name of a call matters here

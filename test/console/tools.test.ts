@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { ToolRow } from '../../src/http/api/tool.ts';
-import { scaleFor } from '../../console/src/charts/scale.ts';
-import { formatShare, toneOfShare } from '../../console/src/pages/tools/format-share.ts';
-import { describeSchema, schemaFields } from '../../console/src/pages/tools/schema-fields.ts';
-import { findTools, isToolOrder, sortTools } from '../../console/src/pages/tools/sort-tools.ts';
-import { sampleOf } from '../../console/src/ui/sample-of.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import type { ToolRow } from '../../packages/server/src/http/api/tool.ts';
+import { scaleFor } from '../../packages/console/src/charts/scale.ts';
+import { formatShare, toneOfShare } from '../../packages/console/src/pages/tools/format-share.ts';
+import { describeSchema, schemaFields } from '../../packages/console/src/pages/tools/schema-fields.ts';
+import { findTools, isToolOrder, sortTools } from '../../packages/console/src/pages/tools/sort-tools.ts';
+import { sampleOf } from '../../packages/console/src/ui/sample-of.ts';
 
 const none = { succeeded: 0, failed: 0, timedOut: 0, denied: 0, indeterminate: 0, open: 0 };
 const tool = (name: string, more: Partial<ToolRow> = {}): ToolRow => ({

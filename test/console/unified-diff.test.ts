@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readDiff } from '../../src/view/diff-rows.ts';
-import { unifiedDiff } from '../../console/src/ui/unified-diff.ts';
+import { readDiff } from '../../packages/quittance/src/view/diff-rows.ts';
+import { unifiedDiff } from '../../packages/console/src/ui/unified-diff.ts';
 
 const lines = fc.array(fc.constantFrom('a', 'b', 'c', '- d', '+ e', '@@ -1 +1 @@', ''), { maxLength: 30 });
 const textOf = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { withoutRoutes } from '../../console/src/api/without-routes.ts';
-import { toHttpWords } from '../../src/http/problem.ts';
-import type { ErrorCode } from '../../src/base/error.ts';
-import { errorTable } from '../../src/base/error.ts';
+import { withoutRoutes } from '../../packages/console/src/api/without-routes.ts';
+import { toHttpWords } from '../../packages/server/src/http/problem.ts';
+import type { ErrorCode } from '../../packages/quittance/src/base/error.ts';
+import { errorTable } from '../../packages/quittance/src/base/error.ts';
 
 test('errors in the console name no route of the API, and say the rest', () => {
   expect(withoutRoutes('There is no session "a". GET /v1/sessions lists them.')).toBe(

@@ -12,10 +12,10 @@ import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { World } from '../../bench/crash/world.ts';
 import { openWorld } from '../../bench/crash/world.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import type { Errand, Said } from './disk-actor.ts';
 import { packageArguments } from '../frameworks/suite/package-arguments.ts';
-import { findOpenCalls } from '../../src/ledger/reads.ts';
+import { findOpenCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const tried = (command: string, ...args: readonly string[]): boolean => {
   try {

@@ -1,8 +1,8 @@
 /** A ledger file whose disk can be full: the limit is SQLite's own, set on the connection that writes. */
 import type { Clock } from 'quittance/runtime';
 import type { OpenLedger } from 'quittance/store';
-import { prepareSchema } from '../../src/store/sqlite/schema.ts';
-import { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
+import { prepareSchema } from '../../packages/quittance/src/store/sqlite/schema.ts';
+import { SqliteLedger } from '../../packages/quittance/src/store/sqlite/sqlite-ledger.ts';
 import { openBare } from '../bare-database.ts';
 import { disturbed, setPragmas } from '../writer-thread/disturbance.ts';
 

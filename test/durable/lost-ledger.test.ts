@@ -15,12 +15,12 @@ import { join } from 'node:path';
 import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, describe, expect, test } from 'vitest';
-import { writeSpillLine } from '../../src/store/files/spill-file.ts';
-import { findLedgerId } from '../../src/store/sqlite/key-check.ts';
-import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
+import { writeSpillLine } from '../../packages/quittance/src/store/files/spill-file.ts';
+import { findLedgerId } from '../../packages/quittance/src/store/sqlite/key-check.ts';
+import { openLedgerFile } from '../../packages/quittance/src/store/sqlite/open-file.ts';
 import { makeEntries } from '../make-ledger.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-lost-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { envelope, expectSettledOnce } from '../stage.ts';
 import type { Actor, CallOrder, Play } from './play.ts';
 import { openPlay } from './play.ts';
-import { findOpenCalls } from '../../src/ledger/reads.ts';
+import { findOpenCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 let play: Play;
 beforeEach(async () => {

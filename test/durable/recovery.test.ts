@@ -17,7 +17,7 @@ import {
   findCalls,
   readCounters,
   findGoneOwners,
-} from '../../src/ledger/reads.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
 
 let play: Play;
 const closing: (() => Promise<unknown>)[] = [];

@@ -10,7 +10,7 @@ import { packageArguments } from '../frameworks/suite/package-arguments.ts';
 import { deferred, envelope } from '../stage.ts';
 import type { CallOrder, Play } from './play.ts';
 import { openPlay } from './play.ts';
-import { findConfirmations } from '../../src/ledger/reads.ts';
+import { findConfirmations } from '../../packages/quittance/src/ledger/reads.ts';
 
 let play: Play;
 beforeEach(async () => {

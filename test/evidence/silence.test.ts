@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { envelope, quiet } from '../stage.ts';
-import { readWholeArtifact } from '../../src/ledger/reads.ts';
+import { readWholeArtifact } from '../../packages/quittance/src/ledger/reads.ts';
 
 const rules = (text: string): LoadedContracts =>
   contractsFromYamlString(

@@ -1,8 +1,8 @@
 /** The types of the adapter against those of the real package. */
 import type { BaseEvent, ResumeEntry, RunAgentInput } from '@ag-ui/core';
 import type { Runtime } from 'quittance';
-import type { AgUiRun, AgUiTaken } from 'quittance/ag-ui';
-import { createAgUi } from 'quittance/ag-ui';
+import type { AgUiRun, AgUiTaken } from '@quittance/ag-ui';
+import { createAgUi } from '@quittance/ag-ui';
 
 declare const runtime: Runtime;
 declare const input: RunAgentInput;

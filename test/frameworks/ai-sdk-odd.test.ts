@@ -3,7 +3,7 @@ import type { ModelMessage, ToolSet } from 'ai';
 import { dynamicTool, generateText, jsonSchema, stepCountIs, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { defineTool } from 'quittance';
-import { governTools } from 'quittance/ai-sdk';
+import { governTools } from '@quittance/ai-sdk';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 

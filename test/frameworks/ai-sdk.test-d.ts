@@ -5,7 +5,7 @@ import { MockLanguageModelV4 } from 'ai/test';
 import { generateText as generateText6, tool as tool6 } from 'ai6';
 import { MockLanguageModelV3 } from 'ai6/test';
 import type { ToolOutcome } from 'quittance';
-import { governTools, isToolOutcome, toErrorText } from 'quittance/ai-sdk';
+import { governTools, isToolOutcome, toErrorText } from '@quittance/ai-sdk';
 import { z } from 'zod';
 
 const inputSchema = z.object({ city: z.string() });

@@ -2,8 +2,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { defineTool } from 'quittance';
 import type { PendingCall, Runtime, Turn } from 'quittance';
-import type { AnthropicTool, AnthropicToolResult } from 'quittance/anthropic';
-import { governTools } from 'quittance/anthropic';
+import type { AnthropicTool, AnthropicToolResult } from '@quittance/anthropic';
+import { governTools } from '@quittance/anthropic';
 
 const governed = await governTools({
   add: ({ a, b }: { a: number; b: number }) => a + b,

@@ -4,7 +4,7 @@ import { openLedger } from 'quittance/ledger';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { endOrphans, makeHome, runScripted } from './harnesses/claude-agent-query.ts';
 import { notesServer } from './harnesses/mcp-notes.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 afterAll(endOrphans);
 

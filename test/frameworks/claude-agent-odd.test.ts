@@ -12,8 +12,8 @@ import type {
   ClaudeAgentHeld,
   ClaudeAgentOptions,
   ClaudeAgentTool,
-} from 'quittance/claude-agent';
-import { governTools } from 'quittance/claude-agent';
+} from '@quittance/claude-agent';
+import { governTools } from '@quittance/claude-agent';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { eventually } from './suite/eventually.ts';

@@ -9,8 +9,8 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk';
 import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { defineTool } from 'quittance';
-import type { ClaudeAgentApproval, ClaudeAgentHookInput, ClaudeAgentTool } from 'quittance/claude-agent';
-import { governTools, openPrompt } from 'quittance/claude-agent';
+import type { ClaudeAgentApproval, ClaudeAgentHookInput, ClaudeAgentTool } from '@quittance/claude-agent';
+import { governTools, openPrompt } from '@quittance/claude-agent';
 import { z } from 'zod';
 
 const weather = tool('weather', 'Tells the weather.', { city: z.string() }, async ({ city }) => ({

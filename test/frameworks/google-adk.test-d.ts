@@ -2,8 +2,8 @@
 import type { BasePlugin, BaseTool, Context } from '@google/adk';
 import { FunctionTool, LlmAgent, MCPToolset, Runner } from '@google/adk';
 import { defineTool } from 'quittance';
-import type { AdkTool, AdkToolContext, AdkToolset } from 'quittance/google-adk';
-import { governTools as governAdk } from 'quittance/google-adk';
+import type { AdkTool, AdkToolContext, AdkToolset } from '@quittance/google-adk';
+import { governTools as governAdk } from '@quittance/google-adk';
 import { z } from 'zod';
 
 const refund = new FunctionTool({

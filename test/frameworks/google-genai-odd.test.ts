@@ -7,7 +7,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ToolDecision } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
-import { governTools } from 'quittance/google-genai';
+import { governTools } from '@quittance/google-genai';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';

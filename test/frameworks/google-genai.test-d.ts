@@ -1,7 +1,7 @@
 /** The types of the adapter for the Google GenAI SDK against those of the real package. */
 import type { CallableTool, Content, GenerateContentResponse, Part, ToolListUnion } from '@google/genai';
-import type { GenAiCallable } from 'quittance/google-genai';
-import { governTools as governGenAi } from 'quittance/google-genai';
+import type { GenAiCallable } from '@quittance/google-genai';
+import { governTools as governGenAi } from '@quittance/google-genai';
 
 declare const mcp: CallableTool;
 mcp satisfies GenAiCallable;

@@ -2,10 +2,10 @@
 import type { ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { LangChainOptions } from 'quittance/langchain';
-import { governTools } from 'quittance/langchain';
+import type { LangChainOptions } from '@quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import { expect, test } from 'vitest';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const anything = { type: 'object' as const, properties: {} };
 const config = { configurable: { thread_id: 'thread-1' } };

@@ -5,8 +5,8 @@ import { ToolNode } from '@langchain/langgraph/prebuilt';
 import type { InterruptOnConfig } from 'langchain';
 import { createAgent, createMiddleware } from 'langchain';
 import { defineTool } from 'quittance';
-import type { LangChainInterruptOn } from 'quittance/langchain';
-import { governTools } from 'quittance/langchain';
+import type { LangChainInterruptOn } from '@quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import { z } from 'zod';
 
 const weather = tool(({ city }) => `Sunny in ${city}.`, {

@@ -4,7 +4,7 @@ import { createTool, Tool } from '@mastra/core/tools';
 import { tool as aiTool } from 'ai6';
 import { defineTool, outcomeToModelContent, ToolDecision } from 'quittance';
 import type { JsonObject, Runtime } from 'quittance';
-import { governTools } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ToldParts } from './harnesses/mastra-model.ts';

@@ -6,8 +6,8 @@ import { tool as aiTool } from 'ai6';
 import { MockLanguageModelV3 } from 'ai6/test';
 import { defineTool } from 'quittance';
 import type { ToolOutcome } from 'quittance';
-import { governTools } from 'quittance/mastra';
-import type { MastraContext, MastraTool } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
+import type { MastraContext, MastraTool } from '@quittance/mastra';
 import { z } from 'zod';
 
 const inputSchema = z.object({ city: z.string() });

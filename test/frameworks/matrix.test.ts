@@ -30,7 +30,7 @@ test('every cell outside of the behavior suite names an existing test', async ()
 
 test('every way around a governed tool names an existing test', () => {
   const sources = globSync(
-    ['test/frameworks/*.test.ts', 'test/frameworks/suite/*.ts', 'src/adapters/*/*.test.ts'],
+    ['test/frameworks/*.test.ts', 'test/frameworks/suite/*.ts', 'packages/adapter-kit/src/*/*.test.ts'],
     {
       cwd: root,
     },

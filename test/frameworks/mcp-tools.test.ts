@@ -16,12 +16,12 @@ import type { ToolSet } from 'ai';
 import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import type { Runtime, ToolOutcome } from 'quittance';
-import { governTools as governAiSdk } from 'quittance/ai-sdk';
+import { governTools as governAiSdk } from '@quittance/ai-sdk';
 import { openLedger } from 'quittance/ledger';
-import { governTools as governLangChain } from 'quittance/langchain';
-import { governTools as governMastra } from 'quittance/mastra';
-import { governMcp } from 'quittance/mcp';
-import { governTools as governOpenAiAgents } from 'quittance/openai-agents';
+import { governTools as governLangChain } from '@quittance/langchain';
+import { governTools as governMastra } from '@quittance/mastra';
+import { governMcp } from '@quittance/mcp';
+import { governTools as governOpenAiAgents } from '@quittance/openai-agents';
 import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -31,7 +31,7 @@ import { scriptedModel as mastraModel } from './harnesses/mastra-model.ts';
 import { scriptedModel as openAiModel } from './harnesses/openai-agents.ts';
 import type { Told } from './suite/harness.ts';
 import { compileCache } from './suite/package-arguments.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 /** Larger than the 12,000 characters that an output may have inline. */
 const png = Buffer.alloc(20_000, 7).toString('base64');

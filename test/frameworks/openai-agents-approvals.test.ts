@@ -1,8 +1,8 @@
 /** Runs that stop for approvals, and what people and the ledger say meanwhile. */
 import type { Tool } from '@openai/agents';
 import { Agent, Runner, RunState, tool } from '@openai/agents';
-import type { OpenAiAgentsOptions } from 'quittance/openai-agents';
-import { governTools } from 'quittance/openai-agents';
+import type { OpenAiAgentsOptions } from '@quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { expect, test, vi } from 'vitest';
 import { eventually } from './suite/eventually.ts';
 import { z } from 'zod';

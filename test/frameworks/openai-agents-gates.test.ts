@@ -12,8 +12,8 @@ import {
   tool,
 } from '@openai/agents';
 import OpenAI from 'openai';
-import type { OpenAiAgentsMcpServer, OpenAiAgentsOptions } from 'quittance/openai-agents';
-import { governTools } from 'quittance/openai-agents';
+import type { OpenAiAgentsMcpServer, OpenAiAgentsOptions } from '@quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel } from './harnesses/openai-agents.ts';

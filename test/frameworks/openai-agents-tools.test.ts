@@ -3,8 +3,8 @@ import { Agent, getAllMcpTools, Runner, tool, webSearchTool } from '@openai/agen
 import type { MCPServer, Tool } from '@openai/agents';
 import type { ToolOutcome } from 'quittance';
 import { ToolDecision } from 'quittance';
-import type { OpenAiAgentsOptions } from 'quittance/openai-agents';
-import { governTools } from 'quittance/openai-agents';
+import type { OpenAiAgentsOptions } from '@quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { scriptedModel } from './harnesses/openai-agents.ts';

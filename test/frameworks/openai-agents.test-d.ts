@@ -8,8 +8,8 @@ import type {
   OpenAiAgentsRunContext,
   OpenAiAgentsState,
   OpenAiAgentsTool,
-} from 'quittance/openai-agents';
-import { governTools } from 'quittance/openai-agents';
+} from '@quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { z } from 'zod';
 
 type Context = { readonly sessionId: string; readonly user: string };

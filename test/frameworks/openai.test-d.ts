@@ -2,8 +2,8 @@
 import type OpenAI from 'openai';
 import { defineTool } from 'quittance';
 import type { PendingCall, Runtime, Turn } from 'quittance';
-import type { OpenAiCallOutput, OpenAiToolMessage } from 'quittance/openai';
-import { governTools } from 'quittance/openai';
+import type { OpenAiCallOutput, OpenAiToolMessage } from '@quittance/openai';
+import { governTools } from '@quittance/openai';
 
 const governed = await governTools({
   add: ({ a, b }: { a: number; b: number }) => a + b,

@@ -20,7 +20,7 @@ import {
   frameworkChoices,
   ruleChoices,
   storeChoices,
-} from '../../src/cli/init/project-choices.ts';
+} from '../../packages/cli/src/init/project-choices.ts';
 import { runProgramHere } from '../run-program.ts';
 import tested from './package.json' with { type: 'json' };
 import { compileCache, isPackageBuilt, packageArguments } from './suite/package-arguments.ts';
@@ -59,7 +59,7 @@ const applications = ['support-agent', 'coding-agent', 'desktop-mcp'];
 
 test('the tables list exactly the templates of the package', () => {
   const list = (part: string): string[] =>
-    readdirSync(join(import.meta.dirname, '../../templates/projects', part)).toSorted();
+    readdirSync(join(import.meta.dirname, '../../packages/quittance/templates/projects', part)).toSorted();
   expect(list('frameworks')).toEqual(frameworks.toSorted());
   expect(list('stores')).toEqual(Object.keys(storeChoices).toSorted());
   expect(list('rules')).toEqual(Object.keys(ruleChoices).toSorted());
@@ -104,7 +104,7 @@ test('every project for every framework and store has types that match', async (
   for (const { name } of projects) expect(stdout).toContain(`/${name}/agent.test.ts`);
 });
 
-const cli = join(import.meta.dirname, '../..', isPackageBuilt() ? 'dist/cli.js' : 'src/cli/main.ts');
+const cli = join(import.meta.dirname, '../..', isPackageBuilt() ? 'dist/cli.js' : 'packages/cli/src/main.ts');
 
 const testProject = (name: string) =>
   run(

@@ -1,8 +1,8 @@
 /** The conversation before a call, recorded for approvers, through every framework that passes its messages. */
 import type { Runtime } from 'quittance';
-import { governTools as governAnthropic } from 'quittance/anthropic';
-import { governTools as governOpenAi } from 'quittance/openai';
-import { governTools as governOpenAiAgents } from 'quittance/openai-agents';
+import { governTools as governAnthropic } from '@quittance/anthropic';
+import { governTools as governOpenAi } from '@quittance/openai';
+import { governTools as governOpenAiAgents } from '@quittance/openai-agents';
 import { RunContext, tool } from '@openai/agents';
 import { expect, test } from 'vitest';
 import type { Harness } from './suite/harness.ts';

@@ -10,9 +10,9 @@ import {
 import { networkInterfaces, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, Problem, Readiness } from 'quittance/http';
-import { toProblem } from '../../src/http/problem.ts';
-import { tokenFilePath } from '../../src/http/token-file.ts';
+import type { CallAnswer, Problem, Readiness } from '@quittance/server';
+import { toProblem } from '../../packages/server/src/http/problem.ts';
+import { tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

@@ -25,20 +25,20 @@ import type {
   Timeline,
   ToolDetail,
   ToolList,
-} from 'quittance/http';
+} from '@quittance/server';
 import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
 import type { Runtime } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { z } from 'zod';
-import { compileJsonSchema } from '../../src/tool/schema.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { ConfirmationView } from '../../src/runtime/views.ts';
-import { routes } from '../../src/http/routes.ts';
-import { schemaOf, standalone } from '../../src/http/app.ts';
+import { compileJsonSchema } from '../../packages/quittance/src/tool/schema.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import type { ConfirmationView } from '../../packages/quittance/src/runtime/views.ts';
+import { routes } from '../../packages/server/src/http/routes.ts';
+import { schemaOf, standalone } from '../../packages/server/src/http/app.ts';
 import type { TestServer } from './start-server.ts';
 import { rules, startServer } from './start-server.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 type Allowed = Extract<CallAnswer, { decision: 'allow' }>;
 type Held = Extract<CallAnswer, { decision: 'held' }>;

@@ -1,8 +1,8 @@
 /** Files that tools wrote, as a browser gets them: whatever their type says, nothing in them runs here. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
-import type { HttpServer } from 'quittance/http';
-import { createHttpServer } from 'quittance/http';
+import type { HttpServer } from '@quittance/server';
+import { createHttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 

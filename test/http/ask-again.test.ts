@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { HandoffView } from 'quittance/runtime';
-import type { CallAnswer, ClaimAnswer, HttpServer } from 'quittance/http';
-import { createHttpServer } from 'quittance/http';
+import type { CallAnswer, ClaimAnswer, HttpServer } from '@quittance/server';
+import { createHttpServer } from '@quittance/server';
 import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

@@ -1,6 +1,6 @@
 /** A decision request that is sent twice, and requests that only look like a repeat. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, Problem } from 'quittance/http';
+import type { CallAnswer, Problem } from '@quittance/server';
 import { createManualClock } from 'quittance/testing';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';

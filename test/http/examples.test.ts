@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ConfirmationPage } from 'quittance/http';
+import type { ConfirmationPage } from '@quittance/server';
 import { makeFileToken } from '../make-token.ts';
 import { startCli } from '../run-cli.ts';
 import { root } from '../sources.ts';

@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { FeedEntry, FeedPage } from 'quittance/http';
+import type { FeedEntry, FeedPage } from '@quittance/server';
 import { createManualClock } from 'quittance/testing';
-import { Followers } from '../../src/http/followers.ts';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { Followers } from '../../packages/server/src/http/followers.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 let app: TestServer;
 const sockets: Socket[] = [];

@@ -1,12 +1,16 @@
 import { createRuntime, defineTool } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SessionComparison, SessionDetail, StartedFork } from '../../src/http/api/session.ts';
-import { foldStored } from '../../src/ledger/fold-stored.ts';
+import type {
+  SessionComparison,
+  SessionDetail,
+  StartedFork,
+} from '../../packages/server/src/http/api/session.ts';
+import { foldStored } from '../../packages/quittance/src/ledger/fold-stored.ts';
 import { eventually } from '../eventually.ts';
 import type { TestServer } from './start-server.ts';
 import { rules, startServer } from './start-server.ts';
-import { findCalls, readHeads } from '../../src/ledger/reads.ts';
+import { findCalls, readHeads } from '../../packages/quittance/src/ledger/reads.ts';
 
 let app: TestServer;
 beforeAll(async () => {

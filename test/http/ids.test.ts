@@ -1,6 +1,6 @@
 /** Ids of sessions and calls may be any text, and are part of URLs. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CallDetail } from 'quittance/http';
+import type { CallDetail } from '@quittance/server';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

@@ -10,11 +10,11 @@ import type { ConfirmationView } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Followers } from '../../src/http/followers.ts';
-import { largestChangedBytes } from '../../src/http/large-calls.ts';
+import { Followers } from '../../packages/server/src/http/followers.ts';
+import { largestChangedBytes } from '../../packages/server/src/http/large-calls.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 type Problem = { readonly code: string; readonly detail: string };
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
 import type { ConfirmationView } from 'quittance/runtime';
 import { createRuntime, defineTool } from 'quittance';
-import type { ContractsCheck, Problem } from 'quittance/http';
+import type { ContractsCheck, Problem } from '@quittance/server';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { z } from 'zod';

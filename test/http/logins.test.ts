@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { HttpServer, Me } from 'quittance/http';
-import { createHttpServer } from 'quittance/http';
+import type { HttpServer, Me } from '@quittance/server';
+import { createHttpServer } from '@quittance/server';
 import { createManualClock } from 'quittance/testing';
-import { tokenFilePath } from '../../src/http/token-file.ts';
+import { tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

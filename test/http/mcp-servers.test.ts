@@ -4,18 +4,24 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import type { McpServerDetail, McpServerList, McpServerRow, McpToolDetail, McpToolRow } from 'quittance/http';
+import type {
+  McpServerDetail,
+  McpServerList,
+  McpServerRow,
+  McpToolDetail,
+  McpToolRow,
+} from '@quittance/server';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
-import type { ServerEntry } from '../../src/mcp/config/server-entry.ts';
-import { createMcpGateway } from '../../src/mcp/gateway/create-gateway.ts';
-import { openReviewDocuments } from '../../src/mcp/review/review-documents.ts';
-import { ToolReviews } from '../../src/mcp/review/tool-reviews.ts';
-import { GatewayBoard } from '../../src/mcp/status/gateway-board.ts';
-import { LedgerTokens } from '../../src/http/ledger-tokens.ts';
-import { createHttpServer } from '../../src/http/create-http-server.ts';
-import { createRuntime } from '../../src/store/create-runtime.ts';
-import { openLedger } from '../../src/store/open-ledger.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
+import type { ServerEntry } from '../../packages/server/src/mcp-reviews/server-entry.ts';
+import { createMcpGateway } from '../../packages/mcp/src/gateway/create-gateway.ts';
+import { openReviewDocuments } from '../../packages/server/src/mcp-reviews/review-documents.ts';
+import { ToolReviews } from '../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { GatewayBoard } from '../../packages/server/src/mcp-reviews/gateway-board.ts';
+import { LedgerTokens } from '../../packages/server/src/http/ledger-tokens.ts';
+import { createHttpServer } from '../../packages/server/src/http/create-http-server.ts';
+import { createRuntime } from '../../packages/quittance/src/store/create-runtime.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
 import { ada, makeFolder } from '../mcp/gateway/start-gateway.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { cliCommand } from '../run-cli.ts';

@@ -1,10 +1,10 @@
-import { allows, mayDo } from '../../src/call/role.ts';
+import { allows, mayDo } from '../../packages/quittance/src/call/role.ts';
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { AuditPage, CallAnswer, CallPage, Me, Problem, Role, Stats } from 'quittance/http';
-import { routes } from '../../src/http/routes.ts';
-import { tokenFilePath } from '../../src/http/token-file.ts';
+import type { AuditPage, CallAnswer, CallPage, Me, Problem, Role, Stats } from '@quittance/server';
+import { routes } from '../../packages/server/src/http/routes.ts';
+import { tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 
@@ -137,7 +137,7 @@ describe('who may do what', () => {
 
   test('tokens that are wrong, cut, revoked, expired or in the address open nothing', async () => {
     const { tokens, ledgerPath } = app;
-    const { TokenFile } = await import('../../src/http/token-file.ts');
+    const { TokenFile } = await import('../../packages/server/src/http/token-file.ts');
     const file = new TokenFile(tokenFilePath(ledgerPath), Date.now);
     const over = file.create({ name: 'over', role: 'admin', expiresInMs: -1 }).token;
     const gone = file.create({ name: 'gone', role: 'admin' });
@@ -160,7 +160,7 @@ describe('who may do what', () => {
   });
 
   test('a client whose access ends while it waits for a call to run gets none', async () => {
-    const { TokenFile } = await import('../../src/http/token-file.ts');
+    const { TokenFile } = await import('../../packages/server/src/http/token-file.ts');
     const file = new TokenFile(tokenFilePath(app.ledgerPath), Date.now);
     const { token } = file.create({ name: 'waiting', role: 'operator' });
     const waiting = bare(

@@ -11,13 +11,13 @@ import type { Runtime, ToolOutcome } from 'quittance';
 import type { ConfirmationView } from 'quittance/runtime';
 import type { OpenLedger } from 'quittance/store';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { createHttpServer } from 'quittance/http';
-import type { HttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
+import type { HttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { z } from 'zod';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 
 const rules = (effect: 'allow' | 'block'): string => `apiVersion: edictum/v1
 kind: Ruleset

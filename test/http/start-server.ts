@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import type { AnyTool, Runtime } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
-import { createHttpServer } from 'quittance/http';
-import type { HttpServer, HttpServerOptions, Role } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
+import type { HttpServer, HttpServerOptions, Role } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { ManualClock } from 'quittance/testing';
 import { z } from 'zod';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import { LedgerTokens } from '../../src/http/ledger-tokens.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
+import { LedgerTokens } from '../../packages/server/src/http/ledger-tokens.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
 import { libraryName } from './library-name.ts';
 

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRuntime } from 'quittance';
 import { createMemoryLedger } from 'quittance/ledger';
-import type { HttpServerOptions } from 'quittance/http';
-import { createHttpServer } from 'quittance/http';
+import type { HttpServerOptions } from '@quittance/server';
+import { createHttpServer } from '@quittance/server';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

@@ -1,9 +1,9 @@
 /** Every way in which a decision or a resolution arrives over HTTP, by role, by token and by requester. */
-import { allows } from '../../src/call/role.ts';
+import { allows } from '../../packages/quittance/src/call/role.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallAnswer, CallDetail, Problem, Role } from 'quittance/http';
-import { routes } from '../../src/http/routes.ts';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
+import type { CallAnswer, CallDetail, Problem, Role } from '@quittance/server';
+import { routes } from '../../packages/server/src/http/routes.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Problem } from 'quittance/http';
+import type { Problem } from '@quittance/server';
 import type { TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
 

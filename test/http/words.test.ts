@@ -1,9 +1,9 @@
 /** Answers over HTTP use HTTP's own terms: none names a function of the library. */
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../../src/base/error.ts';
-import { errorTable, QuittanceError } from '../../src/base/error.ts';
-import { toProblem } from '../../src/http/problem.ts';
+import type { ErrorCode } from '../../packages/quittance/src/base/error.ts';
+import { errorTable, QuittanceError } from '../../packages/quittance/src/base/error.ts';
+import { toProblem } from '../../packages/server/src/http/problem.ts';
 import { readSources } from '../sources.ts';
 import { libraryName } from './library-name.ts';
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
-import { systemClock } from '../../src/base/deadlines.ts';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
-import { readHeads, readSideRows } from '../../src/ledger/reads.ts';
-import { ledgerContract } from '../../src/testing/ledger-contract.ts';
+import { systemClock } from '../../packages/quittance/src/base/deadlines.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
+import { readHeads, readSideRows } from '../../packages/quittance/src/ledger/reads.ts';
+import { ledgerContract } from '../../packages/quittance/src/testing/ledger-contract.ts';
 import { eventually } from '../eventually.ts';
 import { openJsonLinesLedger } from './json-lines-ledger.ts';
 

@@ -4,28 +4,28 @@
  */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import type { Clock } from '../../src/base/deadlines.ts';
-import { createIds } from '../../src/base/ids.ts';
-import { contentBytes, contentDigest } from '../../src/base/content-digest.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import { freezeJson } from '../../src/base/json.ts';
-import type { QuittanceEvent } from '../../src/call/event.ts';
-import type { NewArtifact } from '../../src/ledger/artifacts.ts';
-import type { Page } from '../../src/ledger/call-query.ts';
-import type { Head } from '../../src/ledger/chain.ts';
-import { chainHash, genesisHash } from '../../src/ledger/chain.ts';
-import type { ClaimHolder, Counter, CounterTotal } from '../../src/ledger/claims.ts';
-import { sessionCounterPrefixes } from '../../src/ledger/claims.ts';
-import type { Cursor } from '../../src/ledger/cursors.ts';
-import { takesOn } from '../../src/ledger/fold-stored.ts';
-import type { ReadEntry } from '../../src/ledger/formats/v1/read-entry.ts';
-import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
-import { writeEntry } from '../../src/ledger/formats/v1/write-entry.ts';
-import type { AppendResult, Entry, StoredState } from '../../src/ledger/journal.ts';
-import { lastState } from '../../src/ledger/last-state.ts';
-import type { Ledger, OpenLedger, RowReaders } from '../../src/ledger/ledger.ts';
-import { ledgerSessionId } from '../../src/ledger/ledger.ts';
-import { erasureEntry, removalEntry } from '../../src/ledger/own-entry.ts';
+import type { Clock } from '../../packages/quittance/src/base/deadlines.ts';
+import { createIds } from '../../packages/quittance/src/base/ids.ts';
+import { contentBytes, contentDigest } from '../../packages/quittance/src/base/content-digest.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import { freezeJson } from '../../packages/quittance/src/base/json.ts';
+import type { QuittanceEvent } from '../../packages/quittance/src/call/event.ts';
+import type { NewArtifact } from '../../packages/quittance/src/ledger/artifacts.ts';
+import type { Page } from '../../packages/quittance/src/ledger/call-query.ts';
+import type { Head } from '../../packages/quittance/src/ledger/chain.ts';
+import { chainHash, genesisHash } from '../../packages/quittance/src/ledger/chain.ts';
+import type { ClaimHolder, Counter, CounterTotal } from '../../packages/quittance/src/ledger/claims.ts';
+import { sessionCounterPrefixes } from '../../packages/quittance/src/ledger/claims.ts';
+import type { Cursor } from '../../packages/quittance/src/ledger/cursors.ts';
+import { takesOn } from '../../packages/quittance/src/ledger/fold-stored.ts';
+import type { ReadEntry } from '../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
+import { readEntry } from '../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
+import { writeEntry } from '../../packages/quittance/src/ledger/formats/v1/write-entry.ts';
+import type { AppendResult, Entry, StoredState } from '../../packages/quittance/src/ledger/journal.ts';
+import { lastState } from '../../packages/quittance/src/ledger/last-state.ts';
+import type { Ledger, OpenLedger, RowReaders } from '../../packages/quittance/src/ledger/ledger.ts';
+import { ledgerSessionId } from '../../packages/quittance/src/ledger/ledger.ts';
+import { erasureEntry, removalEntry } from '../../packages/quittance/src/ledger/own-entry.ts';
 import {
   clearsUnsettledEffect,
   closedError,
@@ -34,13 +34,13 @@ import {
   leavesUnsettledEffect,
   refuseEntry,
   refuseErasure,
-} from '../../src/ledger/prepare-entry.ts';
-import type { ScannedCall, ScannedSession } from '../../src/ledger/scan-rows.ts';
-import { scanRows } from '../../src/ledger/scan-rows.ts';
-import type { SideRow } from '../../src/ledger/side-row.ts';
-import type { StoredEntry } from '../../src/ledger/stored-entry.ts';
-import type { Waiter } from '../../src/ledger/until-woken.ts';
-import { untilWoken } from '../../src/ledger/until-woken.ts';
+} from '../../packages/quittance/src/ledger/prepare-entry.ts';
+import type { ScannedCall, ScannedSession } from '../../packages/quittance/src/ledger/scan-rows.ts';
+import { scanRows } from '../../packages/quittance/src/ledger/scan-rows.ts';
+import type { SideRow } from '../../packages/quittance/src/ledger/side-row.ts';
+import type { StoredEntry } from '../../packages/quittance/src/ledger/stored-entry.ts';
+import type { Waiter } from '../../packages/quittance/src/ledger/until-woken.ts';
+import { untilWoken } from '../../packages/quittance/src/ledger/until-woken.ts';
 
 /** A line of the file. What an entry states in its text is not stated again. */
 type Line =

@@ -4,7 +4,7 @@ import type { Runtime } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import type { EmittedEvent } from 'quittance/events';
 import { createMemoryLedger } from 'quittance/ledger';
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 import { createManualClock } from 'quittance/testing';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
 import type { Receiver } from './receiver.ts';
 import { openReceiver } from './receiver.ts';
-import { readCursor } from '../../src/ledger/reads.ts';
+import { readCursor } from '../../packages/quittance/src/ledger/reads.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const mark = 'LEAKED';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
 import { confirming, runProgramHere } from '../run-program.ts';

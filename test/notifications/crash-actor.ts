@@ -1,7 +1,7 @@
 /** A process that sends notifications about the calls on a ledger, until it is killed. */
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 
 /** The instructions from the test. */
 export type Errand = {

@@ -6,7 +6,7 @@ import { createRuntime, defineTool } from 'quittance';
 import type { Runtime } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { contractsFromYamlString } from 'quittance/contracts';
-import { readNotifications, readQuietHours, startNotifications } from 'quittance/notifications';
+import { readNotifications, readQuietHours, startNotifications } from '@quittance/server/notifications';
 import { createManualClock } from 'quittance/testing';
 import type { ManualClock } from 'quittance/testing';
 import type { OpenLedger } from 'quittance/store';

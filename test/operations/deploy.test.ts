@@ -6,12 +6,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Script } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { parseCommandLine } from '../../src/cli/command-line.ts';
-import { serveCommand } from '../../src/cli/commands/serve.ts';
-import { layerOptions } from '../../src/cli/settings/layered-options.ts';
-import { serveSettings } from '../../src/cli/settings/serve-settings.ts';
-import { settingVariable } from '../../src/cli/settings/setting.ts';
-import { parseSpan } from '../../src/cli/time-text.ts';
+import { parseCommandLine } from '../../packages/cli/src/command-line.ts';
+import { serveCommand } from '../../packages/cli/src/commands/serve.ts';
+import { layerOptions } from '../../packages/cli/src/settings/layered-options.ts';
+import { serveSettings } from '../../packages/cli/src/settings/serve-settings.ts';
+import { settingVariable } from '../../packages/cli/src/settings/setting.ts';
+import { parseSpan } from '../../packages/cli/src/time-text.ts';
 import { root } from '../sources.ts';
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -28,7 +28,7 @@ const readServe = (args: readonly string[], env: Readonly<Record<string, string>
 };
 
 describe('the Dockerfile', () => {
-  const text = readFileSync(join(root, 'deploy/Dockerfile'), 'utf8');
+  const text = readFileSync(join(root, 'packages/cli/deploy/Dockerfile'), 'utf8');
   const lines = text
     .replaceAll(/^\s*#.*\n/gm, '')
     .replaceAll(/\\\n\s*/g, ' ')
@@ -102,14 +102,16 @@ describe('the Dockerfile', () => {
     expect(script).toContain('/readyz');
     expect(() => new Script(script)).not.toThrow();
     expect(parseSpan(env['QUITTANCE_STOP_TIMEOUT'] ?? '', 'stop-timeout')).toBeLessThan(30_000);
-    expect(readFileSync(join(root, 'deploy/Dockerfile.dockerignore'), 'utf8')).toMatch(/^\*\*\/\*\.key$/m);
+    expect(readFileSync(join(root, 'packages/cli/deploy/Dockerfile.dockerignore'), 'utf8')).toMatch(
+      /^\*\*\/\*\.key$/m,
+    );
   });
 });
 
 describe('the systemd unit', () => {
   const unit = new Map<string, string[]>();
   let section = '';
-  for (const line of readFileSync(join(root, 'deploy/quittance.service'), 'utf8').split('\n')) {
+  for (const line of readFileSync(join(root, 'packages/cli/deploy/quittance.service'), 'utf8').split('\n')) {
     if (line === '' || line.startsWith('#')) continue;
     section = /^\[(\w+)\]$/.exec(line)?.[1] ?? section;
     const [, name, value = ''] = /^(\w+)=(.*)$/.exec(line) ?? [];

@@ -14,9 +14,9 @@ const features: readonly {
     name: '/proc and /dev, read as files',
     pattern: /(?:readFileSync|readlinkSync|open|openSync|statSync)\([`'"]\/(?:proc|dev|sys)\b|= '\/proc/,
     files: [
-      'src/sandbox/run-sandboxed.ts',
-      'src/threads/thread-clock.ts',
-      'src/store/files/system-process.ts',
+      'packages/quittance/src/sandbox/run-sandboxed.ts',
+      'packages/quittance/src/threads/thread-clock.ts',
+      'packages/quittance/src/store/files/system-process.ts',
     ],
   },
   {
@@ -37,12 +37,12 @@ const features: readonly {
   {
     name: 'flags of open that Windows does not have',
     pattern: /constants\.O_(?:DIRECT|DIRECTORY|NOATIME|NOFOLLOW|SYNC|DSYNC|NONBLOCK)\b(?! \?\?)/,
-    files: ['src/sandbox/sandbox-files.ts'],
+    files: ['packages/quittance/src/sandbox/sandbox-files.ts'],
   },
   {
     name: 'programs of one system',
     pattern: /(?:spawn|exec|execFile)(?:Sync)?\([`'"](?:\/bin\/|\/usr\/|sh\b|bash\b|flock\b|stat\b|df\b)/,
-    files: ['src/store/files/system-process.ts'],
+    files: ['packages/quittance/src/store/files/system-process.ts'],
   },
   {
     name: 'absolute paths recognized by a slash',

@@ -15,8 +15,13 @@ import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
-import { createKeyRing, formatKeyRing, parseKeyRing, createSeal } from '../../src/ledger/seal.ts';
-import { openLedgerFile } from '../../src/store/sqlite/open-file.ts';
+import {
+  createKeyRing,
+  formatKeyRing,
+  parseKeyRing,
+  createSeal,
+} from '../../packages/quittance/src/ledger/seal.ts';
+import { openLedgerFile } from '../../packages/quittance/src/store/sqlite/open-file.ts';
 import { eventually } from '../eventually.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
 
@@ -271,7 +276,7 @@ describe('a lost or wrong key', () => {
 
 test('keys come from a variable too, several with commas between them', async () => {
   const hex = (byte: number): string => Buffer.alloc(32, byte).toString('hex');
-  const { findGivenSealKey } = await import('../../src/store/seal-key.ts');
+  const { findGivenSealKey } = await import('../../packages/quittance/src/store/seal-key.ts');
   const found = findGivenSealKey({ QUITTANCE_SEAL_KEY: `${hex(2)},${hex(1)}` }, {});
   const read = parseKeyRing(found?.sealKey);
   expect([read.current[0], read.older.map(([byte]) => byte)]).toEqual([2, [1]]);

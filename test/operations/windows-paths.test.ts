@@ -1,19 +1,19 @@
 /** Windows spellings of paths, checked on any system: the functions of `path.win32` and a file system in memory. */
 import { win32 } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseLedgerUrl } from '../../src/store/ledger-url.ts';
+import { parseLedgerUrl } from '../../packages/quittance/src/store/ledger-url.ts';
 import {
   isWindowsAlias,
   placeSpelling,
   baseOf,
   readBase,
   type FoundPath,
-} from '../../src/policy/sandbox/found-path.ts';
-import type { PathSystem } from '../../src/runtime/own-files.ts';
-import { realPath, toPlace } from '../../src/runtime/own-files.ts';
-import { compilePaths } from '../../src/policy/sandbox/sandbox.ts';
-import { readPath } from '../../src/policy/sandbox/path-spelling.ts';
-import type { PolicyWorld } from '../../src/policy/language/policy-call.ts';
+} from '../../packages/quittance/src/policy/sandbox/found-path.ts';
+import type { PathSystem } from '../../packages/quittance/src/runtime/own-files.ts';
+import { realPath, toPlace } from '../../packages/quittance/src/runtime/own-files.ts';
+import { compilePaths } from '../../packages/quittance/src/policy/sandbox/sandbox.ts';
+import { readPath } from '../../packages/quittance/src/policy/sandbox/path-spelling.ts';
+import type { PolicyWorld } from '../../packages/quittance/src/policy/language/policy-call.ts';
 
 /** Files of a machine: their true spelling by their name in small letters. Links lead elsewhere. */
 const files = new Map(

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { contractsFromYamlString } from '../../src/contracts.ts';
-import { createRuntime, defineTool } from '../../src/index.ts';
-import { openLedger } from '../../src/store/open-ledger.ts';
+import { contractsFromYamlString } from '../../packages/quittance/src/contracts.ts';
+import { createRuntime, defineTool } from '../../packages/quittance/src/index.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
 
 const fullWidth = (text: string): string =>
   text.replace(/[!-~]/g, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfee0));

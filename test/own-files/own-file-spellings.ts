@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import type { OwnFilesStage } from './own-files-stage.ts';
 
 export type Spelling = {

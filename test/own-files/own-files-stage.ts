@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Runtime, ToolMode, ToolOutcome } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import type { Door } from '../attacks/attack-class.ts';
 
 export type OwnFilesStage = {

@@ -9,7 +9,7 @@ import * as contracts from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYaml } from 'quittance/contracts';
 import * as ledger from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { changeAttempts, companions, folderAttempts, spellings } from './own-file-spellings.ts';
 import type { OwnFilesStage } from './own-files-stage.ts';
 import { setOwnFilesStage } from './own-files-stage.ts';
@@ -152,7 +152,7 @@ describe('a folder that contains them', () => {
     ['Bash', { command: 'cat contracts.yaml' }],
     ['Bash', { command: "sed -n '1,5p' contracts.yaml" }],
     ['Bash', { command: 'git diff contracts.yaml' }],
-    ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../src/runtime') }],
+    ['Grep', { pattern: 'x', path: join(import.meta.dirname, '../../packages/quittance/src/runtime') }],
   ] as const)('a call of %s with %j passes if the ledger is outside', async (tool, input) => {
     expect(await call(outside, tool, input)).toMatchObject({ type: 'ToolExecutionResult' });
   });
@@ -269,7 +269,7 @@ describe('a tool that runs commands', () => {
 
 describe('which files are protected', () => {
   test('the templates of the package can be read but never changed', async () => {
-    const path = join(import.meta.dirname, '../../templates/coding-agent.yaml');
+    const path = join(import.meta.dirname, '../../packages/quittance/templates/coding-agent.yaml');
     const stage = await setOwnFilesStage(door, 'outside', { contracts: false });
     try {
       expect(await stage.call('read_file', { path })).toMatchObject({ type: 'ToolExecutionResult' });

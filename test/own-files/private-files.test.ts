@@ -12,7 +12,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { OpenLedger } from 'quittance/store';
 import { createRuntime } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { openLedger } from 'quittance/ledger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 

@@ -4,10 +4,10 @@ import { createRuntime, defineTool, isQuittanceError } from 'quittance';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { describe, expect, test } from 'vitest';
-import { createQuietTimes } from '../../src/base/quiet-hours.ts';
-import { describeGivers } from '../../src/call/describe-identity.ts';
-import { beginFork } from '../../src/replay/fork-session.ts';
-import { ReminderClock } from '../../src/notifications/reminder-clock.ts';
+import { createQuietTimes } from '../../packages/quittance/src/base/quiet-hours.ts';
+import { describeGivers } from '../../packages/quittance/src/call/describe-identity.ts';
+import { beginFork } from '../../packages/quittance/src/replay/fork-session.ts';
+import { ReminderClock } from '../../packages/server/src/notifications/reminder-clock.ts';
 import { eventually } from '../eventually.ts';
 import { expectVerified, payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
 

@@ -13,8 +13,8 @@ import { startServer } from '../http/start-server.ts';
 import { runInProcess } from '../run-in-process.ts';
 import { envelope, quiet } from '../stage.ts';
 import { question } from './question.ts';
-import type { ToolCallView } from '../../src/view/tool-call-view.ts';
-import { findToolCall, noToolCalls, reduceToolCalls } from '../../src/view/tool-calls.ts';
+import type { ToolCallView } from '../../packages/quittance/src/view/tool-call-view.ts';
+import { findToolCall, noToolCalls, reduceToolCalls } from '../../packages/quittance/src/view/tool-calls.ts';
 import { alterLedger } from '../alter-ledger.ts';
 
 const folders: string[] = [];

@@ -15,10 +15,10 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { TokenFile, tokenFilePath } from '../../src/http/token-file.ts';
-import type { ConfirmationView } from '../../src/runtime/views.ts';
-import { listConfirmations } from '../../src/runtime/decide-confirmation.ts';
-import { openLedger } from '../../src/store/open-ledger.ts';
+import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
+import type { ConfirmationView } from '../../packages/quittance/src/runtime/views.ts';
+import { listConfirmations } from '../../packages/quittance/src/runtime/decide-confirmation.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { startHost } from './start-host.ts';
 import { makeFileToken } from '../make-token.ts';
@@ -65,7 +65,7 @@ describe('a shell that the host started', () => {
     cpSync(join(root, 'src'), join(place, 'src'), { recursive: true });
     cpSync(join(root, 'package.json'), join(place, 'package.json'));
     symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
-    copy = join(place, 'src/cli/main.ts');
+    copy = join(place, 'packages/cli/src/main.ts');
   });
 
   const spellings: Readonly<Record<string, (command: string, other: string) => string>> = {
@@ -111,7 +111,7 @@ describe('a shell that the host started', () => {
     }
   });
 
-  // `src/cli/effects.test.ts` has the effect of every command. These are one command of each effect.
+  // `packages/cli/src/effects.test.ts` has the effect of every command. These are one command of each effect.
   test('cannot run a command of any effect that needs proof, and may run one that only reads', async () => {
     const host = await startHost(ledger);
     const token = makeFileToken(ledger, 'admin', 'admin');

@@ -7,7 +7,7 @@ import { defineTool, ToolDecision } from 'quittance';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { envelope, setStage } from '../stage.ts';
-import { riskRank } from '../../src/cli/confirmation-columns.ts';
+import { riskRank } from '../../packages/cli/src/confirmation-columns.ts';
 import { openQuestions, question, yes } from './question.ts';
 
 const account = 'DE89 3704 0044 0532 0130 00';

@@ -14,7 +14,7 @@ import { openLedger } from 'quittance/ledger';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { deferred, envelope, eventTypes, expectSettledOnce } from '../stage.ts';
 import { question, refusal, yes } from './question.ts';
 

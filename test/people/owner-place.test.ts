@@ -1,7 +1,7 @@
 /** The machine of a PostgreSQL owner, by the note that it left in the ledger. */
 import { hostname } from 'node:os';
 import { expect, test } from 'vitest';
-import { readPlace, showProcessMark } from '../../src/store/files/system-process.ts';
+import { readPlace, showProcessMark } from '../../packages/quittance/src/store/files/system-process.ts';
 
 const boot = '3f0c6f3e-1d7b-4b5a-9b1e-2f6f4f0a1b2c';
 const otherBoot = 'aaaa6f3e-1d7b-4b5a-9b1e-2f6f4f0a1b2c';

@@ -9,12 +9,12 @@ import { openLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { checkSideRows } from '../../src/replay/verify-ledger.ts';
-import { SideFold } from '../../src/ledger/side-fold.ts';
-import { readEntry } from '../../src/ledger/formats/v1/read-entry.ts';
+import { checkSideRows } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import { SideFold } from '../../packages/quittance/src/ledger/side-fold.ts';
+import { readEntry } from '../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
 import { deferred, envelope, eventsOf, eventTypes, expectSettledOnce, quiet } from '../stage.ts';
 import { question, yes } from './question.ts';
-import { readSealed } from '../../src/ledger/reads.ts';
+import { readSealed } from '../../packages/quittance/src/ledger/reads.ts';
 
 let folder: string;
 const open: OpenLedger[] = [];

@@ -9,7 +9,7 @@ import type { OpenLedger } from 'quittance/store';
 import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { expect } from 'vitest';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { eventually } from '../eventually.ts';
 
 /** A person that an identity provider verified. */

@@ -7,16 +7,16 @@ import { createRuntime, defineTool, isQuittanceError, ToolError } from 'quittanc
 import type { DirectIdentity } from 'quittance/events';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { limits } from '../../src/call/limits.ts';
-import { apiSchemas } from '../../src/http/api-schemas.ts';
-import { repeatCalls } from '../../src/replay/repeat-calls.ts';
-import type { CallRef } from '../../src/runtime/active-call.ts';
-import { eraseContents, removeSession } from '../../src/ledger/removal.ts';
-import { openReviewDocuments } from '../../src/mcp/review/review-documents.ts';
-import { ToolReviews } from '../../src/mcp/review/tool-reviews.ts';
+import { limits } from '../../packages/quittance/src/call/limits.ts';
+import { apiSchemas } from '../../packages/server/src/http/api-schemas.ts';
+import { repeatCalls } from '../../packages/quittance/src/replay/repeat-calls.ts';
+import type { CallRef } from '../../packages/quittance/src/runtime/active-call.ts';
+import { eraseContents, removeSession } from '../../packages/quittance/src/ledger/removal.ts';
+import { openReviewDocuments } from '../../packages/server/src/mcp-reviews/review-documents.ts';
+import { ToolReviews } from '../../packages/server/src/mcp-reviews/tool-reviews.ts';
 import { eventually } from '../eventually.ts';
 import { payRule, person, quorumStage, ruleset } from './quorum-stage.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const dayMs = 86_400_000;
 const finance = (name: string) => person(name, ['finance']);

@@ -1,12 +1,12 @@
 /** One hostile value through the real surfaces where people read a question. None shows it as anything but a value. */
-import { readNotifications, startNotifications } from 'quittance/notifications';
+import { readNotifications, startNotifications } from '@quittance/server/notifications';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
-import { createPeopleRuntime } from '../../src/cli/people-runtime.ts';
-import { contractsFromYamlString } from '../../src/contracts/from-yaml.ts';
-import { openLedger } from '../../src/store/open-ledger.ts';
+import { createPeopleRuntime } from '../../packages/cli/src/people-runtime.ts';
+import { contractsFromYamlString } from '../../packages/quittance/src/contracts/from-yaml.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { makeFolder, startGateway } from '../mcp/gateway/start-gateway.ts';
 import { startEffects } from '../mcp/gateway/start-server.ts';

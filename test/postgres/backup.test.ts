@@ -7,7 +7,7 @@ import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
-import { parseKeyRing } from '../../src/ledger/seal.ts';
+import { parseKeyRing } from '../../packages/quittance/src/ledger/seal.ts';
 import { eventually } from '../eventually.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
 import { sharePostgres } from './shared-postgres.ts';

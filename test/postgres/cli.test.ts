@@ -10,8 +10,8 @@ import { createInterface } from 'node:readline';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { commands } from '../../src/cli/commands.ts';
-import { copyLedger } from '../../src/store/copy-ledger.ts';
+import { commands } from '../../packages/cli/src/commands.ts';
+import { copyLedger } from '../../packages/cli/src/ledgers/copy-ledger.ts';
 import { eventually } from '../eventually.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { makeToken } from '../make-token.ts';
@@ -20,7 +20,7 @@ import { confirming, runProgramHere } from '../run-program.ts';
 import { root } from '../sources.ts';
 import makeWorkerRuntime from '../worker-runtime.ts';
 import { sharePostgres } from './shared-postgres.ts';
-import { takeCursor, releaseCursor } from '../../src/ledger/reads.ts';
+import { takeCursor, releaseCursor } from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-cli-'));
 const at = (name: string): string => join(folder, name);
@@ -84,10 +84,10 @@ const table: Readonly<Record<string, Row>> = {
       ['notifications', 'log', '--json'],
     ],
   },
-  tui: { kind: 'elsewhere', file: 'src/cli/tui.test.ts' },
-  undo: { kind: 'elsewhere', file: 'src/cli/undo.test.ts' },
-  run: { kind: 'elsewhere', file: 'src/cli/fork.test.ts' },
-  fork: { kind: 'elsewhere', file: 'src/cli/fork.test.ts' },
+  tui: { kind: 'elsewhere', file: 'packages/cli/src/tui.test.ts' },
+  undo: { kind: 'elsewhere', file: 'packages/cli/src/undo.test.ts' },
+  run: { kind: 'elsewhere', file: 'packages/cli/src/fork.test.ts' },
+  fork: { kind: 'elsewhere', file: 'packages/cli/src/fork.test.ts' },
   init: { kind: 'none', why: 'creates a project and opens no ledger' },
   calls: {
     kind: 'compared',

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
-import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
-import { ledgerContract } from '../../src/testing/ledger-contract.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
+import { ledgerContract } from '../../packages/quittance/src/testing/ledger-contract.ts';
 import type { TestPostgres } from './start-postgres.ts';
 import { sharePostgres } from './shared-postgres.ts';
 

@@ -14,9 +14,9 @@ import pg from 'pg';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
-import type { StoredEntry } from '../../src/ledger/stored-entry.ts';
+import type { StoredEntry } from '../../packages/quittance/src/ledger/stored-entry.ts';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { copyLedger } from '../../src/store/copy-ledger.ts';
+import { copyLedger } from '../../packages/cli/src/ledgers/copy-ledger.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { runCli } from '../run-cli.ts';
 import { runProgramHere } from '../run-program.ts';
@@ -30,7 +30,7 @@ import {
   readSealed,
   findCalls,
   countSessions,
-} from '../../src/ledger/reads.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
 import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-copy-'));

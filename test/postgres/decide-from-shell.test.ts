@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { expect, test } from 'vitest';
-import { openLedger } from '../../src/store/open-ledger.ts';
-import { listConfirmations } from '../../src/runtime/decide-confirmation.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
+import { listConfirmations } from '../../packages/quittance/src/runtime/decide-confirmation.ts';
 import { makeToken } from '../make-token.ts';
 import { eventually } from '../eventually.ts';
 import { startHost } from '../people/start-host.ts';

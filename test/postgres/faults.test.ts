@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
-import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
-import type { PostgresLedgerOptions } from '../../src/store/postgres/settings.ts';
-import { SampleCall } from '../../src/testing/sample-call.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
+import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
+import type { PostgresLedgerOptions } from '../../packages/postgres/src/settings.ts';
+import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';
 import type { TestPostgres } from './start-postgres.ts';
@@ -20,7 +20,7 @@ import {
   readWholeArtifact,
   findCalls,
   statusOfOwner,
-} from '../../src/ledger/reads.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-pg-faults-'));
 let server: TestPostgres;

@@ -6,11 +6,11 @@ import pg from 'pg';
 import { createRuntime, defineTool } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { migrations } from '../../src/store/postgres/migrations.ts';
-import { PgPool } from '../../src/store/postgres/pg-pool.ts';
-import { readSettings } from '../../src/store/postgres/settings.ts';
-import { openMigration } from '../../src/store/open-migration.ts';
-import { SampleCall } from '../../src/testing/sample-call.ts';
+import { migrations } from '../../packages/postgres/src/migrations.ts';
+import { PgPool } from '../../packages/postgres/src/pg-pool.ts';
+import { readSettings } from '../../packages/postgres/src/settings.ts';
+import { openMigration } from '../../packages/cli/src/ledgers/open-migration.ts';
+import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import { runCli } from '../run-cli.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
 import { envelope } from '../stage.ts';
@@ -23,9 +23,9 @@ import {
   readCounters,
   readTallies,
   readWholeArtifact,
-} from '../../src/ledger/reads.ts';
-import type { CallSummary } from '../../src/ledger/call-query.ts';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
+import type { CallSummary } from '../../packages/quittance/src/ledger/call-query.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
 import type { Plan, Story } from '../make-ledger.ts';
 import { makeEntries, stories } from '../make-ledger.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fillForTampering } from '../../bench/tamper/fill.ts';
-import { copyLedger } from '../../src/store/copy-ledger.ts';
+import { copyLedger } from '../../packages/cli/src/ledgers/copy-ledger.ts';
 import { confirming, runProgramHere } from '../run-program.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import type { TestPostgres } from './start-postgres.ts';

@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CallEvent, QuittanceEvent } from '../../src/call/event.ts';
-import { foldCall } from '../../src/call/evolve.ts';
-import type { CallQuery, CallSummary } from '../../src/ledger/call-query.ts';
-import type { Entry } from '../../src/ledger/journal.ts';
-import type { OpenLedger } from '../../src/ledger/ledger.ts';
-import { newSessionTally, countCall, countEvent } from '../../src/ledger/call-tally.ts';
-import { toCallSummary } from '../../src/ledger/listed-call.ts';
-import { openLedger } from '../../src/store/open-ledger.ts';
+import type { CallEvent, QuittanceEvent } from '../../packages/quittance/src/call/event.ts';
+import { foldCall } from '../../packages/quittance/src/call/evolve.ts';
+import type { CallQuery, CallSummary } from '../../packages/quittance/src/ledger/call-query.ts';
+import type { Entry } from '../../packages/quittance/src/ledger/journal.ts';
+import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
+import { newSessionTally, countCall, countEvent } from '../../packages/quittance/src/ledger/call-tally.ts';
+import { toCallSummary } from '../../packages/quittance/src/ledger/listed-call.ts';
+import { openLedger } from '../../packages/quittance/src/store/open-ledger.ts';
 
-import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
 
-import { rowsPerPart } from '../../src/store/postgres/list-functions.ts';
-import { SampleCall } from '../../src/testing/sample-call.ts';
+import { rowsPerPart } from '../../packages/postgres/src/list-functions.ts';
+import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import type { Story } from '../make-ledger.ts';
 import { makeEntries, stories } from '../make-ledger.ts';
 import {
@@ -31,7 +31,7 @@ import {
 } from '../bounded-search.ts';
 import { sharePostgres } from './shared-postgres.ts';
 import { findProblems } from './verify.ts';
-import { findCalls, findSessions, readTallies } from '../../src/ledger/reads.ts';
+import { findCalls, findSessions, readTallies } from '../../packages/quittance/src/ledger/reads.ts';
 
 let url = '';
 beforeAll(async () => {

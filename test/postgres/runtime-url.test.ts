@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { envelope } from '../stage.ts';
 import { Proxy } from './proxy.ts';
 import { sharePostgres } from './shared-postgres.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-url-'));
 let server = '';

@@ -1,6 +1,6 @@
 /** Starts a call whose body ends when the parent says so. */
 import { createRuntime, defineTool } from 'quittance';
-import { openPostgresLedger } from '../../src/store/postgres/open-postgres-ledger.ts';
+import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
 
 const finish = new Promise<void>((resolve) => process.once('message', () => resolve()));
 const ledger = await openPostgresLedger(process.env['TEST_URL'] ?? '', {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { PgServer } from './pg-server.ts';
 import { selfSigned } from './self-signed.ts';
 import { sharePostgres } from './shared-postgres.ts';
-import { lastPosition } from '../../src/ledger/reads.ts';
+import { lastPosition } from '../../packages/quittance/src/ledger/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tls-'));
 

@@ -1,5 +1,5 @@
 import type { OpenLedger } from 'quittance/store';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 
 /** Every problem that verification finds, as sentences. */
 export async function findProblems(ledger: OpenLedger): Promise<readonly string[]> {

@@ -13,7 +13,7 @@ import { startServer } from '../http/start-server.ts';
 import { question, yes } from '../people/question.ts';
 import { runCli } from '../run-cli.ts';
 import { envelope } from '../stage.ts';
-import type { SqlValue } from '../../src/store/sqlite/database.ts';
+import type { SqlValue } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { openBare } from '../bare-database.ts';
 
 let folder: string;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ToolOutcome } from 'quittance';
 import { createRuntime, defineTool, ToolError } from 'quittance';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openBare } from '../bare-database.ts';
 

@@ -9,7 +9,7 @@ import type { LoadedContracts } from 'quittance/contracts';
 import { contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { openPlay } from '../durable/play.ts';
 import { documentOf } from '../sample-policy.ts';
 import { envelope, eventsOf, expectSettledOnce, setStage } from '../stage.ts';

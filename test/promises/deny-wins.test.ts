@@ -8,7 +8,7 @@ import type { StringContracts } from 'quittance/contracts';
 import { contractsFromMultiple, contractsFromYamlString } from 'quittance/contracts';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../../src/base/json.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { question, yes } from '../people/question.ts';
 import { documentOf } from '../sample-policy.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { createMortalLedger } from '../mortal-ledger.ts';
 import { openQuestions, yes } from '../people/question.ts';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
-import { readCounters } from '../../src/ledger/reads.ts';
+import { readCounters } from '../../packages/quittance/src/ledger/reads.ts';
 
 /** A tool that counts its runs, in a mode that needs no approval. */
 function counting<const Name extends string>(

@@ -14,8 +14,8 @@ import type { ManualClock } from 'quittance/testing';
 import { createManualClock } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
-import { SampleCall } from '../../src/testing/sample-call.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
+import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import { openPlay } from '../durable/play.ts';
 import { failingLedger, has } from '../fail-writes.ts';
 import { createMortalLedger } from '../mortal-ledger.ts';
@@ -31,7 +31,7 @@ import {
   readCursor,
   takeCursor,
   releaseCursor,
-} from '../../src/ledger/reads.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 

@@ -10,7 +10,7 @@ import type { Actor, Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { envelope, expectSettledOnce } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 let play: Play;
 const open: { runtime: Runtime; ledger: OpenLedger }[] = [];

@@ -11,7 +11,7 @@ import { openLedgerFile } from '../durable/ledger-file.ts';
 import type { Play } from '../durable/play.ts';
 import { openPlay } from '../durable/play.ts';
 import { auditKinds, envelope, eventsOf, expectSettledOnce } from '../stage.ts';
-import { findCalls } from '../../src/ledger/reads.ts';
+import { findCalls } from '../../packages/quittance/src/ledger/reads.ts';
 
 let folder: string;
 let path: string;

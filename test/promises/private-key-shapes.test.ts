@@ -6,7 +6,7 @@ import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { readWholeArtifact } from '../../src/ledger/reads.ts';
+import { readWholeArtifact } from '../../packages/quittance/src/ledger/reads.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;

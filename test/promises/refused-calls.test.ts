@@ -9,7 +9,7 @@ import { createRuntime, defineTool } from 'quittance';
 import { createMemoryLedger, openLedger } from 'quittance/ledger';
 import { createManualClock, forkSession } from 'quittance/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { failingLedger, has } from '../fail-writes.ts';
 import { startServer } from '../http/start-server.ts';
 import { runProgramHere } from '../run-program.ts';

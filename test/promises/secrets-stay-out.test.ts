@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRecordingLedger } from '../recording-ledger.ts';
 import { deferred, envelope, expectSettledOnce, quiet, setStage } from '../stage.ts';
-import { readSealed } from '../../src/ledger/reads.ts';
+import { readSealed } from '../../packages/quittance/src/ledger/reads.ts';
 
 /** A secret by its name only. Quotes and line breaks change it when it is quoted. */
 const named = 'Sw0rdf1sh"\n& 77%';

@@ -10,10 +10,10 @@ import type { OpenLedger } from 'quittance/store';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Context } from '../../src/cli/command.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import type { JsonObject } from '../../src/base/json.ts';
-import type { Entry } from '../../src/ledger/journal.ts';
+import type { Context } from '../../packages/cli/src/command.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import type { JsonObject } from '../../packages/quittance/src/base/json.ts';
+import type { Entry } from '../../packages/quittance/src/ledger/journal.ts';
 import { rounds } from '../rounds.ts';
 import {
   findCalls,
@@ -24,8 +24,8 @@ import {
   readWholeArtifact,
   readState,
   readSealed,
-} from '../../src/ledger/reads.ts';
-import type { Database, SqlValue } from '../../src/store/sqlite/database.ts';
+} from '../../packages/quittance/src/ledger/reads.ts';
+import type { Database, SqlValue } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-beside-'));

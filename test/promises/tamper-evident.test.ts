@@ -10,18 +10,23 @@ import fc from 'fast-check';
 import type { OpenLedger } from 'quittance/store';
 import { openLedger } from 'quittance/ledger';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Context } from '../../src/cli/command.ts';
-import { verifyExport } from '../../src/cli/verify-export.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import type { Anchor } from '../../src/ledger/anchor.ts';
-import { createAnchor } from '../../src/ledger/anchor.ts';
-import { chainHash, genesisHash } from '../../src/ledger/chain.ts';
-import type { StoredEntry } from '../../src/ledger/stored-entry.ts';
+import type { Context } from '../../packages/cli/src/command.ts';
+import { verifyExport } from '../../packages/cli/src/verify-export.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import type { Anchor } from '../../packages/quittance/src/ledger/anchor.ts';
+import { createAnchor } from '../../packages/quittance/src/ledger/anchor.ts';
+import { chainHash, genesisHash } from '../../packages/quittance/src/ledger/chain.ts';
+import type { StoredEntry } from '../../packages/quittance/src/ledger/stored-entry.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { rounds } from '../rounds.ts';
 import { runCli } from '../run-cli.ts';
-import { readHeads, findCalls, findSessions, findOpenCalls } from '../../src/ledger/reads.ts';
-import type { Database, SqlValue } from '../../src/store/sqlite/database.ts';
+import {
+  readHeads,
+  findCalls,
+  findSessions,
+  findOpenCalls,
+} from '../../packages/quittance/src/ledger/reads.ts';
+import type { Database, SqlValue } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tamper-'));

@@ -9,11 +9,11 @@ import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
 import { createManualClock } from 'quittance/testing';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Anchor } from '../../src/ledger/anchor.ts';
-import { createAnchor } from '../../src/ledger/anchor.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
+import type { Anchor } from '../../packages/quittance/src/ledger/anchor.ts';
+import { createAnchor } from '../../packages/quittance/src/ledger/anchor.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
-import { readHeads } from '../../src/ledger/reads.ts';
+import { readHeads } from '../../packages/quittance/src/ledger/reads.ts';
 import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-spliced-'));

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fillForTampering } from '../../bench/tamper/fill.ts';
-import { chainHash } from '../../src/ledger/chain.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import type { Database } from '../../src/store/sqlite/database.ts';
+import { chainHash } from '../../packages/quittance/src/ledger/chain.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import type { Database } from '../../packages/quittance/src/store/sqlite/database.ts';
 import { openBare } from '../bare-database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-tables-'));

@@ -3,7 +3,7 @@ import { defineTool, outcomeToModelContent, ToolDecision, ToolError, toolResult 
 import { describe, expect, it } from 'vitest';
 import { deferred, envelope, eventsOf, expectSettledOnce, quiet, setStage } from '../stage.ts';
 import { alterLedger } from '../alter-ledger.ts';
-import { readWholeArtifact } from '../../src/ledger/reads.ts';
+import { readWholeArtifact } from '../../packages/quittance/src/ledger/reads.ts';
 
 type Body = (args: { readonly [key: string]: unknown }) => unknown;
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { statusWords } from 'quittance/react';
+import { statusWords } from '@quittance/react';
 import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');

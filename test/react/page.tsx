@@ -5,9 +5,9 @@ import type axe from 'axe-core';
 import type { ReactNode } from 'react';
 import { StrictMode, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { ToolCallSource } from 'quittance/react';
-import { fromMessageParts, ToolCallCard, ToolCallStatus, useToolCalls } from 'quittance/react';
-import 'quittance/react.css';
+import type { ToolCallSource } from '@quittance/react';
+import { fromMessageParts, ToolCallCard, ToolCallStatus, useToolCalls } from '@quittance/react';
+import '@quittance/react/react.css';
 import './page.css';
 import { createFeed } from './feed.ts';
 

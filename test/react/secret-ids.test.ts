@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createRuntime, defineTool, ToolError } from 'quittance';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { safeId } from '../../src/base/safe-id.ts';
+import { safeId } from '../../packages/quittance/src/base/safe-id.ts';
 import { bundlePage, launchBrowser, openPage } from '../browser.ts';
 import { findText } from '../console/find-text.ts';
 import { holdCall } from '../console/shop.ts';

@@ -1,6 +1,6 @@
 import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
-import { ToolCallCard, useToolCalls } from 'quittance/react';
+import { ToolCallCard, useToolCalls } from '@quittance/react';
 import { expect, test } from 'vitest';
 import { payRule, person, quorumStage, ruleset } from '../people/quorum-stage.ts';
 import { createFeed } from './feed.ts';

@@ -7,9 +7,9 @@ import { createRuntime, defineTool } from 'quittance';
 import { contractsFromTemplate, contractsFromYamlString } from 'quittance/contracts';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createSandbox, isSandboxedTool, type SandboxOptions } from 'quittance/sandbox';
-import { checkExecutor } from '../../src/cli/doctor/check-settings.ts';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
-import { sandboxMarkOf } from '../../src/tool/sandboxed-tool.ts';
+import { checkExecutor } from '../../packages/cli/src/doctor/check-settings.ts';
+import type { Finding } from '../../packages/cli/src/doctor/finding.ts';
+import { sandboxMarkOf } from '../../packages/quittance/src/tool/sandboxed-tool.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'quittance-sandbox-'));
 const project = join(folder, 'project');

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { decodeJwt } from 'jose';
-import type { Me } from 'quittance/http';
+import type { Me } from '@quittance/server';
 import { readFileSync } from 'node:fs';
-import { signInFilePath } from '../../src/http/sign-in/open-sign-in-content.ts';
+import { signInFilePath } from '../../packages/server/src/http/sign-in/open-sign-in-content.ts';
 import { askProvider, passProvider, Jar, signIn, visit } from './sign-in.ts';
 import type { SignInStage } from './start-sign-in.ts';
 import { startSignIn } from './start-sign-in.ts';

@@ -1,7 +1,7 @@
 /** How sign-ins continue and end. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHttpServer } from 'quittance/http';
-import type { Me, SignInList } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
+import type { Me, SignInList } from '@quittance/server';
 import { createManualClock } from 'quittance/testing';
 import { eventually } from '../eventually.ts';
 import type { Signed } from './sign-in.ts';

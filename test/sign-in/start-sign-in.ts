@@ -1,5 +1,5 @@
 /** A server with sign-in, and the provider that it trusts. */
-import type { HttpServerOptions, SignInOptions } from 'quittance/http';
+import type { HttpServerOptions, SignInOptions } from '@quittance/server';
 import type { ManualClock } from 'quittance/testing';
 import type { TestServer } from '../http/start-server.ts';
 import { startServer } from '../http/start-server.ts';

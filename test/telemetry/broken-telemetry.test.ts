@@ -3,7 +3,7 @@ import type { Runtime } from 'quittance';
 import { createRuntime, defineTool } from 'quittance';
 import type { RuntimeTrouble } from 'quittance/runtime';
 import { createManualClock } from 'quittance/testing';
-import type { CallTelemetry, Telemetry } from 'quittance/opentelemetry';
+import type { CallTelemetry, Telemetry } from '@quittance/opentelemetry';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 

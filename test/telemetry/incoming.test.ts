@@ -1,8 +1,8 @@
 /** The trace context of programs that ask the server, and the way back from a call to its trace. */
-import type { CallDetail } from '../../src/http/api/call.ts';
+import type { CallDetail } from '../../packages/server/src/http/api/call.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { AnsweredRequest } from '../../src/http/app.ts';
-import { createHttpServer } from 'quittance/http';
+import type { AnsweredRequest } from '../../packages/server/src/http/app.ts';
+import { createHttpServer } from '@quittance/server';
 import type { TestServer } from '../http/start-server.ts';
 import { startServer } from '../http/start-server.ts';
 

@@ -138,7 +138,7 @@ test('mcp sends spans of calls to a collector, and takes quiet hours', async () 
   writeFileSync(join(folder, 'mcp.json'), JSON.stringify({ mcpServers: { shop } }));
   const options = ['--config', join(folder, 'mcp.json'), '--ledger', ledgerPath];
   const signals = ['--telemetry', 'opentelemetry', '--quiet-hours', join(folder, 'n.yaml')];
-  const [command = '', ...args] = nodeCommand('src/cli/main.ts', 'mcp', ...options, ...signals);
+  const [command = '', ...args] = nodeCommand('packages/cli/src/main.ts', 'mcp', ...options, ...signals);
   const client = new Client({ name: 'probe', version: '1' });
   onTestFinished(() => client.close());
   await client.connect(new StdioClientTransport({ command, args, env: { ...env }, stderr: 'ignore' }));

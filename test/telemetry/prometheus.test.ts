@@ -1,7 +1,7 @@
 /** What the server gives Prometheus, and what the dashboard and the alerts of the package ask for. */
 import { readFileSync } from 'node:fs';
 import { createRuntime, defineTool, ToolError } from 'quittance';
-import { createHttpServer } from 'quittance/http';
+import { createHttpServer } from '@quittance/server';
 import { createMemoryLedger } from 'quittance/ledger';
 import { createManualClock } from 'quittance/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -127,8 +127,10 @@ type Rules = {
 };
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-const dashboard = JSON.parse(read('deploy/grafana-dashboard.json')) as Dashboard;
-const alerts = (parse(read('deploy/alert-rules.yaml')) as Rules).groups.flatMap(({ rules }) => rules);
+const dashboard = JSON.parse(read('packages/cli/deploy/grafana-dashboard.json')) as Dashboard;
+const alerts = (parse(read('packages/cli/deploy/alert-rules.yaml')) as Rules).groups.flatMap(
+  ({ rules }) => rules,
+);
 
 const asked: readonly (readonly [where: string, expression: string, texts: string])[] = [
   ...dashboard.panels.flatMap(({ title, targets }) =>

@@ -15,8 +15,8 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Telemetry } from 'quittance/opentelemetry';
-import { openTelemetry } from 'quittance/opentelemetry';
+import type { Telemetry } from '@quittance/opentelemetry';
+import { openTelemetry } from '@quittance/opentelemetry';
 
 /** The context manager is one for the process: the API finds it by a global. */
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

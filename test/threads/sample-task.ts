@@ -1,6 +1,6 @@
 /** A task for tests of `TaskThread`. */
-import { QuittanceError } from '../../src/base/error.ts';
-import type { BeginTask } from '../../src/threads/work-thread.ts';
+import { QuittanceError } from '../../packages/quittance/src/base/error.ts';
+import type { BeginTask } from '../../packages/quittance/src/threads/work-thread.ts';
 
 export type SampleOrder =
   | { readonly kind: 'double'; readonly value: number }

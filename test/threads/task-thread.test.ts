@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { TaskThread, taskModule } from '../../src/threads/task-thread.ts';
+import { TaskThread, taskModule } from '../../packages/quittance/src/threads/task-thread.ts';
 import type { SampleOrder } from './sample-task.ts';
 
 type Sample = TaskThread<SampleOrder, number | string, number>;

@@ -9,16 +9,21 @@ import { createRuntime, defineTool } from 'quittance';
 import type { RuntimeTrouble } from 'quittance/runtime';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { VerifyFinding } from '../../src/replay/verify-ledger.ts';
-import { verifyLedger } from '../../src/replay/verify-ledger.ts';
-import { openDatabase } from '../../src/store/sqlite/database.ts';
-import { openSqliteLedger } from '../../src/store/sqlite/open-sqlite-ledger.ts';
-import type { SqliteLedgerOptions } from '../../src/store/sqlite/sqlite-ledger-options.ts';
-import type { SqliteLedger } from '../../src/store/sqlite/sqlite-ledger.ts';
-import { SampleCall } from '../../src/testing/sample-call.ts';
+import type { VerifyFinding } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import { verifyLedger } from '../../packages/quittance/src/replay/verify-ledger.ts';
+import { openDatabase } from '../../packages/quittance/src/store/sqlite/database.ts';
+import { openSqliteLedger } from '../../packages/quittance/src/store/sqlite/open-sqlite-ledger.ts';
+import type { SqliteLedgerOptions } from '../../packages/quittance/src/store/sqlite/sqlite-ledger-options.ts';
+import type { SqliteLedger } from '../../packages/quittance/src/store/sqlite/sqlite-ledger.ts';
+import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import type { Disturbance } from './disturbance.ts';
 import { disturbancePath, disturbed, disturbNext, disturbNoMore } from './disturbance.ts';
-import { findCalls, takeCursor, moveCursor, readCounters } from '../../src/ledger/reads.ts';
+import {
+  findCalls,
+  takeCursor,
+  moveCursor,
+  readCounters,
+} from '../../packages/quittance/src/ledger/reads.ts';
 
 const folders: string[] = [];
 afterEach(() => {

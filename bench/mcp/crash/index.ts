@@ -9,12 +9,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openLedger } from '../../../src/store/open-ledger.ts';
+import { openLedger } from '../../../packages/quittance/src/store/open-ledger.ts';
 import { nodeCommand } from '../../../conformance/mcp/start-program.ts';
 import { printTable } from '../../table.ts';
 import type { AgentErrand } from './agent.ts';
 import { Player } from './player.ts';
-import { findCalls } from '../../../src/ledger/reads.ts';
+import { findCalls } from '../../../packages/quittance/src/ledger/reads.ts';
 
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '3' }, notes: { type: 'string', default: '80' } },
@@ -96,7 +96,7 @@ function gather({ era, hasGateway }: Lane, folder: string, into: Tally): Cast {
   const config = at('mcp.json');
   writeFileSync(config, JSON.stringify({ mcpServers: { errands: { command, args } }, quittance: settings }));
   const options = ['--config', config, '--http', '0', '--open', '--json', '--ledger', at('ledger.db')];
-  const gateway = new Player(nodeCommand('src/cli/main.ts', 'mcp', ...options), (text) => {
+  const gateway = new Player(nodeCommand('packages/cli/src/main.ts', 'mcp', ...options), (text) => {
     const url = /"url":\s*"([^"]+)"/.exec(text)?.[1];
     if (url !== undefined) writeFileSync(files.urlFile, url);
   });

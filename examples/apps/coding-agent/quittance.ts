@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { tool } from 'langchain';
 import { contractsFromTemplate } from 'quittance/contracts';
-import { governTools } from 'quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';
 

@@ -1,7 +1,7 @@
 /** The tools of the support agent, and the rules they are under. */
 import { tool } from 'ai';
 import { retry } from 'quittance';
-import { governTools } from 'quittance/ai-sdk';
+import { governTools } from '@quittance/ai-sdk';
 import { contractsFromYaml } from 'quittance/contracts';
 import type { OpenLedger } from 'quittance/store';
 import { z } from 'zod';

@@ -2,7 +2,7 @@ import * as sdk7 from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import * as sdk6 from 'ai6';
 import { MockLanguageModelV3 } from 'ai6/test';
-import { governTools } from 'quittance/ai-sdk';
+import { governTools } from '@quittance/ai-sdk';
 import type { AiSdk, MockModel } from '../harnesses/ai-sdk.ts';
 import { scriptedModel, toTool } from '../harnesses/ai-sdk.ts';
 import type { Lane } from './lane.ts';

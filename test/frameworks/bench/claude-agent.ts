@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createSdkMcpServer, tool as sdkTool } from '@anthropic-ai/claude-agent-sdk';
-import { governTools } from 'quittance/claude-agent';
+import { governTools } from '@quittance/claude-agent';
 import { makeHome, runScripted } from '../harnesses/claude-agent-query.ts';
 import { z } from 'zod';
 import { createPlayer } from '../suite/harness.ts';

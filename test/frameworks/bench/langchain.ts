@@ -2,7 +2,7 @@ import { HumanMessage } from '@langchain/core/messages';
 import { MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode, toolsCondition } from '@langchain/langgraph/prebuilt';
 import { createAgent } from 'langchain';
-import { governTools } from 'quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import { ScriptedModel, toTool } from '../harnesses/langchain-harness.ts';
 import type { Lane } from './lane.ts';
 

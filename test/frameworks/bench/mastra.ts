@@ -1,7 +1,7 @@
 import { Mastra } from '@mastra/core';
 import { Agent } from '@mastra/core/agent';
 import { InMemoryStore } from '@mastra/core/storage';
-import { governTools } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
 import { scriptedModel } from '../harnesses/mastra-model.ts';
 import { toTool } from '../harnesses/mastra.ts';
 import type { Lane } from './lane.ts';

@@ -1,5 +1,5 @@
 import { Agent, Runner } from '@openai/agents';
-import { governTools } from 'quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { scriptedModel, toTool } from '../harnesses/openai-agents.ts';
 import type { Lane } from './lane.ts';
 

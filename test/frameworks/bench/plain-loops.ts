@@ -2,8 +2,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
 import { createRuntime, govern } from 'quittance';
-import { governTools as governAnthropic } from 'quittance/anthropic';
-import { governTools as governOpenAi } from 'quittance/openai';
+import { governTools as governAnthropic } from '@quittance/anthropic';
+import { governTools as governOpenAi } from '@quittance/openai';
 import { scriptedClient } from '../harnesses/openai.ts';
 import { plainTools } from '../harnesses/plain-tools.ts';
 import type { PlainTool, Script } from '../suite/harness.ts';

@@ -6,7 +6,7 @@ import { HttpAgent } from '@ag-ui/client';
 import type { BaseEvent, Interrupt, RunAgentInput } from '@ag-ui/core';
 import { EventEncoder } from '@ag-ui/encoder';
 import { createRuntime, defineTool } from 'quittance';
-import { createAgUi } from 'quittance/ag-ui';
+import { createAgUi } from '@quittance/ag-ui';
 import { z } from 'zod';
 
 const refunded: number[] = [];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { generateText, stepCountIs, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 import { ToolDecision } from 'quittance';
-import { governTools } from 'quittance/ai-sdk';
+import { governTools } from '@quittance/ai-sdk';
 import { z } from 'zod';
 
 const refunded: number[] = [];

@@ -1,7 +1,7 @@
 /** A plain loop over the Anthropic SDK. The client is answered by a script: no key, no network. */
 import assert from 'node:assert/strict';
 import Anthropic from '@anthropic-ai/sdk';
-import { governTools } from 'quittance/anthropic';
+import { governTools } from '@quittance/anthropic';
 
 const refunded: number[] = [];
 const tools = {

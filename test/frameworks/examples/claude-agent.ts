@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Options, SDKResultMessage } from '@anthropic-ai/claude-agent-sdk';
 import { query, tool } from '@anthropic-ai/claude-agent-sdk';
 import { ToolDecision } from 'quittance';
-import { governTools, openPrompt } from 'quittance/claude-agent';
+import { governTools, openPrompt } from '@quittance/claude-agent';
 import { z } from 'zod';
 import type { ScriptedBlock } from '../harnesses/scripted-messages.ts';
 import { serveMessages } from '../harnesses/scripted-messages.ts';

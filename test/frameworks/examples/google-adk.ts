@@ -11,7 +11,7 @@ import {
   setLogLevel,
 } from '@google/adk';
 import type { BaseLlmConnection, LlmResponse } from '@google/adk';
-import { governTools } from 'quittance/google-adk';
+import { governTools } from '@quittance/google-adk';
 import { z } from 'zod';
 
 setLogLevel(LogLevel.ERROR);

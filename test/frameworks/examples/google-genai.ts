@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Content } from '@google/genai';
 import { GoogleGenAI } from '@google/genai';
-import { governTools } from 'quittance/google-genai';
+import { governTools } from '@quittance/google-genai';
 
 const refunded: number[] = [];
 const tools = {

@@ -5,8 +5,8 @@ import { fakeModel } from '@langchain/core/testing';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent, createMiddleware, tool } from 'langchain';
 import { ToolDecision } from 'quittance';
-import type { LangChainQuestion } from 'quittance/langchain';
-import { governTools } from 'quittance/langchain';
+import type { LangChainQuestion } from '@quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import { z } from 'zod';
 
 const refunded: number[] = [];

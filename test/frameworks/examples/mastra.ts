@@ -6,7 +6,7 @@ import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { MockLanguageModelV3 } from 'ai6/test';
 import { ToolDecision } from 'quittance';
-import { governTools } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
 import { z } from 'zod';
 
 const refunded: number[] = [];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Model, protocol } from '@openai/agents';
 import { Agent, Runner, RunState, setTracingDisabled, tool, Usage } from '@openai/agents';
 import { ToolDecision } from 'quittance';
-import { governTools } from 'quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import { z } from 'zod';
 
 setTracingDisabled(true);

@@ -1,7 +1,7 @@
 /** A plain loop over the OpenAI SDK, by the Responses API. The client is answered by a script: no key, no network. */
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
-import { governTools } from 'quittance/openai';
+import { governTools } from '@quittance/openai';
 
 const refunded: number[] = [];
 const tools = {

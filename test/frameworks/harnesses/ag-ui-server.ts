@@ -8,8 +8,8 @@ import type { BaseEvent, RunAgentInput } from '@ag-ui/core';
 import { EventEncoder } from '@ag-ui/encoder';
 import { outcomeIsError, outcomeToContentParts, sessionCallId } from 'quittance';
 import type { Runtime } from 'quittance';
-import type { AgUiTaken } from 'quittance/ag-ui';
-import { createAgUi } from 'quittance/ag-ui';
+import type { AgUiTaken } from '@quittance/ag-ui';
+import { createAgUi } from '@quittance/ag-ui';
 import type { Round, Script, ScriptedCall, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
 

@@ -1,5 +1,5 @@
 /** An agent of the AI SDK. Versions 6 and 7 differ only in names here. */
-import { governTools } from 'quittance/ai-sdk';
+import { governTools } from '@quittance/ai-sdk';
 import type { Harness, PlainTool, Ran, Round, RunOptions, Script, Told } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 

@@ -1,6 +1,6 @@
 /** A plain loop over the Anthropic SDK, whose requests are answered from a script. */
 import Anthropic from '@anthropic-ai/sdk';
-import { governTools } from 'quittance/anthropic';
+import { governTools } from '@quittance/anthropic';
 import type { Harness, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
 import { plainTools } from './plain-tools.ts';

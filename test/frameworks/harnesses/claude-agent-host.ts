@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs';
 import { tool } from '@anthropic-ai/claude-agent-sdk';
-import { governTools } from 'quittance/claude-agent';
+import { governTools } from '@quittance/claude-agent';
 import { openLedger } from 'quittance/ledger';
 import { z } from 'zod';
 import { runScripted } from './claude-agent-query.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Options, Query, SDKResultMessage, SpawnOptions } from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
-import { openPrompt } from 'quittance/claude-agent';
+import { openPrompt } from '@quittance/claude-agent';
 import type { MessagesRequest, ScriptedBlock } from './scripted-messages.ts';
 import { serveMessages } from './scripted-messages.ts';
 

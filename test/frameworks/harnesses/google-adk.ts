@@ -11,7 +11,7 @@ import {
   setLogLevel,
   StreamingMode,
 } from '@google/adk';
-import { governTools } from 'quittance/google-adk';
+import { governTools } from '@quittance/google-adk';
 import type { Harness, PlainTool, Ran, RunOptions, Script, Told } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 

@@ -1,6 +1,6 @@
 /** Automatic function calling of the Google GenAI SDK, in a chat, whose requests are answered from a script. */
 import { GoogleGenAI } from '@google/genai';
-import { governTools } from 'quittance/google-genai';
+import { governTools } from '@quittance/google-genai';
 import type { Harness, Told } from '../suite/harness.ts';
 import { plainTools } from './plain-tools.ts';
 import { serveGemini } from './scripted-gemini.ts';

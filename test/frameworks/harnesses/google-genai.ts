@@ -1,7 +1,7 @@
 /** A plain loop over the Google GenAI SDK, whose requests are answered from a script. */
 import type { Content, GenerateContentResponse } from '@google/genai';
 import { GoogleGenAI } from '@google/genai';
-import { governTools } from 'quittance/google-genai';
+import { governTools } from '@quittance/google-genai';
 import type { Harness, Told } from '../suite/harness.ts';
 import { plainTools } from './plain-tools.ts';
 import { serveGemini } from './scripted-gemini.ts';

@@ -5,8 +5,8 @@ import { AIMessage, AIMessageChunk, HumanMessage, ToolMessage } from '@langchain
 import { ChatGenerationChunk, type ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { Command, MemorySaver } from '@langchain/langgraph';
-import type { GovernedTools, LangChainQuestion } from 'quittance/langchain';
-import { governTools } from 'quittance/langchain';
+import type { GovernedTools, LangChainQuestion } from '@quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import type { Harness, PlainTool, Ran, Round, RunOptions, Script, Told } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 

@@ -8,7 +8,7 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { MemorySaver } from '@langchain/langgraph';
 import { createAgent } from 'langchain';
-import { governTools } from 'quittance/langchain';
+import { governTools } from '@quittance/langchain';
 import { openLedger } from 'quittance/ledger';
 import { ScriptedModel } from './langchain-harness.ts';
 

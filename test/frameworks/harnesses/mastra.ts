@@ -3,7 +3,7 @@ import { Mastra } from '@mastra/core';
 import { Agent } from '@mastra/core/agent';
 import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
-import { governTools } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
 import type { Harness, PlainTool, Ran, RunOptions, Script, Told } from '../suite/harness.ts';
 import { toJsonSchema } from '../suite/harness.ts';
 import { scriptedModel } from './mastra-model.ts';

@@ -1,7 +1,7 @@
 /** An agent of OpenAI Agents JS, whose model follows a script. */
 import type { AgentInputItem, Model, protocol } from '@openai/agents';
 import { Agent, Runner, RunState, setTracingDisabled, tool, Usage } from '@openai/agents';
-import { governTools } from 'quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 import type { Harness, PlainTool, Ran, Round, RunOptions, Script, Told } from '../suite/harness.ts';
 import { createPlayer, toJsonSchema } from '../suite/harness.ts';
 

@@ -1,6 +1,6 @@
 /** A plain loop over the OpenAI SDK, by either API, whose requests are answered from a script. */
 import OpenAI from 'openai';
-import { governTools } from 'quittance/openai';
+import { governTools } from '@quittance/openai';
 import type { Harness, Round, Script, Stage, Told } from '../suite/harness.ts';
 import { createPlayer } from '../suite/harness.ts';
 import { plainTools } from './plain-tools.ts';

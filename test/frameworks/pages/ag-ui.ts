@@ -3,7 +3,7 @@ import type { BaseEvent } from '@ag-ui/core';
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'; // '@ag-ui/core' before version 1
 import { EventEncoder } from '@ag-ui/encoder';
 import type { Runtime } from 'quittance';
-import { createAgUi } from 'quittance/ag-ui';
+import { createAgUi } from '@quittance/ag-ui';
 
 type User = { readonly name: string };
 type Request = { readonly body: unknown; readonly user: User };

@@ -3,7 +3,7 @@ import type { LanguageModel, ModelMessage, ToolSet } from 'ai';
 import { generateText, streamText } from 'ai';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools, toErrorText } from 'quittance/ai-sdk';
+import { governTools, toErrorText } from '@quittance/ai-sdk';
 
 declare const tools: ToolSet;
 declare const ledger: OpenLedger;

@@ -3,7 +3,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { Tool } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/anthropic';
+import { governTools } from '@quittance/anthropic';
 
 declare const tools: readonly Tool[];
 declare const ledger: OpenLedger;

@@ -3,7 +3,7 @@ import type { SdkMcpToolDefinition } from '@anthropic-ai/claude-agent-sdk';
 import { query } from '@anthropic-ai/claude-agent-sdk';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools, openPrompt } from 'quittance/claude-agent';
+import { governTools, openPrompt } from '@quittance/claude-agent';
 
 declare const tools: SdkMcpToolDefinition[];
 declare const ledger: OpenLedger;

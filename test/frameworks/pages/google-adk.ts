@@ -3,7 +3,7 @@ import type { BaseLlm, BaseSessionService, BaseTool } from '@google/adk';
 import { LlmAgent, MCPToolset, Runner } from '@google/adk';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/google-adk';
+import { governTools } from '@quittance/google-adk';
 
 declare const refund: BaseTool;
 declare const tools: readonly BaseTool[];

@@ -3,7 +3,7 @@ import type { Chat, Content, GoogleGenAI } from '@google/genai';
 import type { Tool } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/google-genai';
+import { governTools } from '@quittance/google-genai';
 
 declare const tools: readonly Tool[];
 declare const ledger: OpenLedger;

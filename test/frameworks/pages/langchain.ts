@@ -5,7 +5,7 @@ import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent, createMiddleware } from 'langchain';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/langchain';
+import { governTools } from '@quittance/langchain';
 
 type Context = { readonly user: string };
 declare const tools: StructuredTool[];

@@ -5,7 +5,7 @@ import { RequestContext } from '@mastra/core/request-context';
 import type { createTool } from '@mastra/core/tools';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/mastra';
+import { governTools } from '@quittance/mastra';
 
 declare const tools: { readonly refund: ReturnType<typeof createTool> };
 declare const ledger: OpenLedger;

@@ -3,7 +3,7 @@ import type { FunctionTool } from '@openai/agents';
 import { Agent, run, RunState } from '@openai/agents';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/openai-agents';
+import { governTools } from '@quittance/openai-agents';
 
 type Context = { readonly sessionId: string; readonly user: string };
 declare const tools: FunctionTool<Context>[];

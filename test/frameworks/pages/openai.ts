@@ -4,7 +4,7 @@ import type { ResponseInput } from 'openai/resources/responses/responses';
 import type { Tool } from 'quittance';
 import type { OpenLedger } from 'quittance/store';
 import type { LoadedContracts } from 'quittance/contracts';
-import { governTools } from 'quittance/openai';
+import { governTools } from '@quittance/openai';
 
 declare const tools: readonly Tool[];
 declare const ledger: OpenLedger;

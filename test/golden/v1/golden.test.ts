@@ -4,16 +4,20 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readJsonText } from '../../../src/base/json.ts';
-import { outcomeTypes } from '../../../src/call/outcome.ts';
-import { eventTable, eventFieldsOf, outcomeFields } from '../../../src/ledger/formats/v1/event-table.ts';
-import { ERASED } from '../../../src/ledger/formats/v1/field.ts';
-import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
-import type { WrittenEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
-import { readExport } from '../../../src/ledger/ledger-export.ts';
-import type { ReadEvent } from '../../../src/ledger/unknown-event.ts';
-import type { VerifyProblem } from '../../../src/ledger/verify.ts';
-import { createVerifier } from '../../../src/ledger/verify.ts';
+import { readJsonText } from '../../../packages/quittance/src/base/json.ts';
+import { outcomeTypes } from '../../../packages/quittance/src/call/outcome.ts';
+import {
+  eventTable,
+  eventFieldsOf,
+  outcomeFields,
+} from '../../../packages/quittance/src/ledger/formats/v1/event-table.ts';
+import { ERASED } from '../../../packages/quittance/src/ledger/formats/v1/field.ts';
+import { readEntry } from '../../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
+import type { WrittenEntry } from '../../../packages/quittance/src/ledger/formats/v1/write-entry.ts';
+import { readExport } from '../../../packages/quittance/src/ledger/ledger-export.ts';
+import type { ReadEvent } from '../../../packages/quittance/src/ledger/unknown-event.ts';
+import type { VerifyProblem } from '../../../packages/quittance/src/ledger/verify.ts';
+import { createVerifier } from '../../../packages/quittance/src/ledger/verify.ts';
 
 const sets = readdirSync(new URL('.', import.meta.url), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())

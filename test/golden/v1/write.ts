@@ -5,9 +5,9 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { readEntry } from '../../../src/ledger/formats/v1/read-entry.ts';
-import { writeEntry } from '../../../src/ledger/formats/v1/write-entry.ts';
-import { writeExport } from '../../../src/ledger/ledger-export.ts';
+import { readEntry } from '../../../packages/quittance/src/ledger/formats/v1/read-entry.ts';
+import { writeEntry } from '../../../packages/quittance/src/ledger/formats/v1/write-entry.ts';
+import { writeExport } from '../../../packages/quittance/src/ledger/ledger-export.ts';
 import type { Story } from '../../make-ledger.ts';
 import { makeEntries, stories, storeEntries } from '../../make-ledger.ts';
 import { anyEntry } from '../../arbitrary-event.ts';

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createCheckedFetch, createServerFetch } from '../../../src/mcp/config/checked-fetch.ts';
-import { findServerUrlProblem } from '../../../src/mcp/config/server-url.ts';
-import { isForbiddenAddress } from '../../../src/outbound/address.ts';
+import { createCheckedFetch, createServerFetch } from '../../../packages/mcp/src/config/checked-fetch.ts';
+import { findServerUrlProblem } from '../../../packages/mcp/src/config/server-url.ts';
+import { isForbiddenAddress } from '../../../packages/quittance/src/outbound/address.ts';
 
 const running = new Set<Server>();
 afterEach(() => {

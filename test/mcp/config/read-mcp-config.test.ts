@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { execFileSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ReadMcpConfigOptions } from '../../../src/mcp/config/read-mcp-config.ts';
-import { readMcpConfig } from '../../../src/mcp/config/read-mcp-config.ts';
+import type { ReadMcpConfigOptions } from '../../../packages/mcp/src/config/read-mcp-config.ts';
+import { readMcpConfig } from '../../../packages/mcp/src/config/read-mcp-config.ts';
 
 import { clientFile, secret } from './client-files.ts';
 

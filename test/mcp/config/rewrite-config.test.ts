@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseConfigDocument } from '../../../src/mcp/config/config-document.ts';
-import { readMcpConfig } from '../../../src/mcp/config/read-mcp-config.ts';
-import type { Rewrite } from '../../../src/mcp/config/rewrite-config.ts';
-import { installGateway, uninstallGateway } from '../../../src/mcp/config/rewrite-config.ts';
-import { findAllServers } from '../../../src/mcp/config/server-table.ts';
-import type { Wrapper } from '../../../src/mcp/config/wrap-entry.ts';
-import { isWrapped } from '../../../src/mcp/config/wrap-entry.ts';
+import { parseConfigDocument } from '../../../packages/mcp/src/config/config-document.ts';
+import { readMcpConfig } from '../../../packages/mcp/src/config/read-mcp-config.ts';
+import type { Rewrite } from '../../../packages/mcp/src/config/rewrite-config.ts';
+import { installGateway, uninstallGateway } from '../../../packages/mcp/src/config/rewrite-config.ts';
+import { findAllServers } from '../../../packages/mcp/src/config/server-table.ts';
+import type { Wrapper } from '../../../packages/mcp/src/config/wrap-entry.ts';
+import { isWrapped } from '../../../packages/mcp/src/config/wrap-entry.ts';
 import { clientFile, clientFiles, secret } from './client-files.ts';
 
 const wrapper: Wrapper = {

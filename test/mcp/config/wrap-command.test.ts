@@ -4,11 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseCommandLine } from '../../../src/cli/command-line.ts';
-import { mcpWrapCommand, readWrapConfig } from '../../../src/cli/commands/mcp-wrap.ts';
-import type { Context } from '../../../src/cli/command.ts';
-import type { WrapArguments } from '../../../src/mcp/config/wrap-arguments.ts';
-import { readWrapOptions, readWrapWords, toWrapWords } from '../../../src/mcp/config/wrap-arguments.ts';
+import { parseCommandLine } from '../../../packages/cli/src/command-line.ts';
+import { mcpWrapCommand, readWrapConfig } from '../../../packages/cli/src/commands/mcp-wrap.ts';
+import type { Context } from '../../../packages/cli/src/command.ts';
+import type { WrapArguments } from '../../../packages/mcp/src/config/wrap-arguments.ts';
+import {
+  readWrapOptions,
+  readWrapWords,
+  toWrapWords,
+} from '../../../packages/mcp/src/config/wrap-arguments.ts';
 import { secret } from './client-files.ts';
 
 const parse = (words: readonly string[]) => parseCommandLine(mcpWrapCommand, words.slice(2));

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
 import { callsIn, effectServer, makeFolder, startGateway } from './start-gateway.ts';
 
 const chunk = `: ${'x'.repeat(262_144)}\n`;

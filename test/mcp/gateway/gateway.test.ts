@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
-import { systemClock } from '../../../src/base/deadlines.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { createPeopleRuntime } from '../../../packages/cli/src/people-runtime.ts';
+import { systemClock } from '../../../packages/quittance/src/base/deadlines.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import type { StartedGateway } from './start-gateway.ts';
 import { callsIn, effectServer, effectsIn, makeFolder, sessionOf, startGateway } from './start-gateway.ts';
 import { startEffects } from './start-server.ts';
-import { findCalls } from '../../../src/ledger/reads.ts';
+import { findCalls } from '../../../packages/quittance/src/ledger/reads.ts';
 
 const eras = ['legacy', 'modern'] as const;
 const canBeAsked = { capabilities: { elicitation: { form: {} } } };

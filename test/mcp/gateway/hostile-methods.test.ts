@@ -1,6 +1,6 @@
 /** Only the methods and notices of the protocol pass the gateway, and a viewer's client only reads. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Caller } from '../../../src/mcp/gateway/client-request.ts';
+import type { Caller } from '../../../packages/mcp/src/gateway/client-request.ts';
 import type { RawServer } from './raw-server.ts';
 import { openLegacy, postModern, startRawServer, WithNotices } from './raw-server.ts';
 import type { StartedGateway } from './start-gateway.ts';

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { LookupFunction, AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { OAuthSetting, ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { createOAuthFetch, findEndpointProblem } from '../../../src/mcp/gateway/oauth-fetch.ts';
-import { signInAtServer } from '../../../src/mcp/gateway/sign-in.ts';
-import { UpstreamTokens } from '../../../src/mcp/gateway/upstream-tokens.ts';
+import type { OAuthSetting, ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { createOAuthFetch, findEndpointProblem } from '../../../packages/mcp/src/gateway/oauth-fetch.ts';
+import { signInAtServer } from '../../../packages/mcp/src/gateway/sign-in.ts';
+import { UpstreamTokens } from '../../../packages/mcp/src/gateway/upstream-tokens.ts';
 import { makeFolder, startGateway } from './start-gateway.ts';
 
 type Answer = { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: object };

@@ -1,8 +1,8 @@
 /** A server that answers calls with tasks cannot reach a client around output rules, redaction and the ledger. */
 import { describe, expect, it } from 'vitest';
-import { contracts } from '../../../src/contracts/contracts.ts';
-import type { Caller } from '../../../src/mcp/gateway/client-request.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { contracts } from '../../../packages/quittance/src/contracts/contracts.ts';
+import type { Caller } from '../../../packages/mcp/src/gateway/client-request.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import type { RawAnswer, RawMessage, RawServer } from './raw-server.ts';
 import { openLegacy, postModern, startRawServer, WithNotices } from './raw-server.ts';
 import type { GatewaySetting, StartedGateway } from './start-gateway.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../../src/base/deadlines.ts';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { systemClock } from '../../../packages/quittance/src/base/deadlines.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import { compileCache } from '../../frameworks/suite/package-arguments.ts';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';

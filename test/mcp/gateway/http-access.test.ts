@@ -1,10 +1,10 @@
 import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createPeopleRuntime } from '../../../src/cli/people-runtime.ts';
-import { TokenFile } from '../../../src/http/token-file.ts';
-import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { createPeopleRuntime } from '../../../packages/cli/src/people-runtime.ts';
+import { TokenFile } from '../../../packages/server/src/http/token-file.ts';
+import { createMcpGateway } from '../../../packages/mcp/src/gateway/create-gateway.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import { eventually } from '../../eventually.ts';
 import { startEffects } from './start-server.ts';
 

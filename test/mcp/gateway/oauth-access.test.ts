@@ -5,17 +5,17 @@ import type { AddressInfo } from 'node:net';
 import { generateKeyPair, SignJWT } from 'jose';
 import type { JWTPayload, CryptoKey } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { TokenFile } from '../../../src/http/token-file.ts';
-import type { OAuthAccess } from '../../../src/mcp/gateway/authenticate.ts';
-import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
-import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
-import { readOAuthRole } from '../../../src/mcp/gateway/auth-role.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
-import { createManualClock } from '../../../src/testing/manual-clock.ts';
+import { TokenFile } from '../../../packages/server/src/http/token-file.ts';
+import type { OAuthAccess } from '../../../packages/mcp/src/gateway/authenticate.ts';
+import { createMcpGateway } from '../../../packages/mcp/src/gateway/create-gateway.ts';
+import type { GatewayOptions } from '../../../packages/mcp/src/gateway/gateway.ts';
+import { readOAuthRole } from '../../../packages/mcp/src/gateway/auth-role.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
+import { createManualClock } from '../../../packages/quittance/src/testing/manual-clock.ts';
 import type { TestProvider } from '../../oidc-provider.ts';
 import { machineClient, startOidcProvider } from '../../oidc-provider.ts';
 import { effectServer, makeFolder } from './start-gateway.ts';
-import { findCalls } from '../../../src/ledger/reads.ts';
+import { findCalls } from '../../../packages/quittance/src/ledger/reads.ts';
 
 const scopes = ['quittance:operator', 'quittance:viewer', 'other'];
 const [bot, reader, stranger] = ['bot', 'reader', 'stranger'].map((id) => machineClient(id)) as [

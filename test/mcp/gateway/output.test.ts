@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';
 import { startServer } from './start-server.ts';
-import { findCalls, readWholeArtifact } from '../../../src/ledger/reads.ts';
+import { findCalls, readWholeArtifact } from '../../../packages/quittance/src/ledger/reads.ts';
 
 const secret = 'sk-proj-abcdefghijklmnopqrstuvwxyz123456';
 const png =

@@ -3,7 +3,7 @@ import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotoc
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { toParamHeaders } from '../../../src/mcp/gateway/governed-calls.ts';
+import { toParamHeaders } from '../../../packages/mcp/src/gateway/governed-calls.ts';
 import { startGateway } from './start-gateway.ts';
 
 const schema = {

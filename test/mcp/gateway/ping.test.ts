@@ -5,8 +5,8 @@ import { Client } from '@modelcontextprotocol/client';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { describe, expect, it } from 'vitest';
-import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { createMcpGateway } from '../../../packages/mcp/src/gateway/create-gateway.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import { ada, effectServer, makeFolder, startGateway } from './start-gateway.ts';
 import { startEffects, startServer } from './start-server.ts';
 

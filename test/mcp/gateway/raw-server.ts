@@ -2,7 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
 
 export type RawMessage = {
   readonly id?: number | string;

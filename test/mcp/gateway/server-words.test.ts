@@ -1,18 +1,22 @@
 /** What a server says through the gateway carries its key, and cannot look like the gateway or another server. */
 import { describe, expect, it } from 'vitest';
-import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { toReviewedServer } from '../../../src/mcp/review/review-content.ts';
+import { ToolReviews } from '../../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { toReviewedServer } from '../../../packages/server/src/mcp-reviews/review-content.ts';
 
-import type { ServerEntry, StdioAddress } from '../../../src/mcp/config/server-entry.ts';
-import { createRedactor } from '../../../src/base/redaction.ts';
-import { toClientNotice, toClientProgress, toClientQuestion } from '../../../src/mcp/gateway/server-words.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import type { ServerEntry, StdioAddress } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { createRedactor } from '../../../packages/quittance/src/base/redaction.ts';
+import {
+  toClientNotice,
+  toClientProgress,
+  toClientQuestion,
+} from '../../../packages/mcp/src/gateway/server-words.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import type { RawAnswer } from './raw-server.ts';
 import { postModern, startRawServer, WithError } from './raw-server.ts';
 import { startGateway } from './start-gateway.ts';
-import type { RelayedRequest } from '../../../src/mcp/gateway/relayed-request.ts';
-import { toFields } from '../../../src/mcp/gateway/relayed-request.ts';
+import type { RelayedRequest } from '../../../packages/mcp/src/gateway/relayed-request.ts';
+import { toFields } from '../../../packages/mcp/src/gateway/relayed-request.ts';
 
 const serverInfoKey = 'io.modelcontextprotocol/serverInfo';
 

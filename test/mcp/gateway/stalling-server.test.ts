@@ -1,10 +1,10 @@
 /** A server cannot keep the gateway busy with schemas, lists or announcements. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, it } from 'vitest';
-import { readListedSchema } from '../../../src/mcp/tools/tool-from-listed.ts';
-import { compileJsonSchema } from '../../../src/tool/schema.ts';
-import { readForeignSchema, schemaBounds } from '../../../src/tool/foreign-schema.ts';
-import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
+import { readListedSchema } from '../../../packages/mcp/src/tools/tool-from-listed.ts';
+import { compileJsonSchema } from '../../../packages/quittance/src/tool/schema.ts';
+import { readForeignSchema, schemaBounds } from '../../../packages/quittance/src/tool/foreign-schema.ts';
+import type { JsonObject, JsonValue } from '../../../packages/quittance/src/base/json.ts';
 import { postModern, startRawServer, WithError, WithNotices } from './raw-server.ts';
 import type { StartedGateway } from './start-gateway.ts';
 import { startGateway } from './start-gateway.ts';

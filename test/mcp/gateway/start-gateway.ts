@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import type { ClientOptions } from '@modelcontextprotocol/client';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
-import type { OpenLedger } from '../../../src/ledger/ledger.ts';
-import type { ServerEntry, ToolSetting } from '../../../src/mcp/config/server-entry.ts';
-import type { Caller } from '../../../src/mcp/gateway/client-request.ts';
-import type { McpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
-import { createMcpGateway } from '../../../src/mcp/gateway/create-gateway.ts';
-import type { GatewayOptions } from '../../../src/mcp/gateway/gateway.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import type { OpenLedger } from '../../../packages/quittance/src/ledger/ledger.ts';
+import type { ServerEntry, ToolSetting } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import type { Caller } from '../../../packages/mcp/src/gateway/client-request.ts';
+import type { McpGateway } from '../../../packages/mcp/src/gateway/create-gateway.ts';
+import { createMcpGateway } from '../../../packages/mcp/src/gateway/create-gateway.ts';
+import type { GatewayOptions } from '../../../packages/mcp/src/gateway/gateway.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import { compileCache } from '../../frameworks/suite/package-arguments.ts';
-import { findCalls } from '../../../src/ledger/reads.ts';
+import { findCalls } from '../../../packages/quittance/src/ledger/reads.ts';
 
 export const ada: Caller = { id: 'ada', principal: { userId: 'ada' }, askedBy: undefined, readsOnly: false };
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { onTestFinished } from 'vitest';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { createMcpFetch } from '../../../src/mcp/serve/mcp-fetch.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { createMcpFetch } from '../../../packages/mcp/src/serve/mcp-fetch.ts';
 import { createEffectServer } from './effect-tools.ts';
 
 type Era = 'legacy' | 'modern';

@@ -10,10 +10,14 @@ import { getRequestListener } from '@hono/node-server';
 import { createMcpHandler, fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { HttpAddress, OAuthSetting, ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { readMcpConfig } from '../../../src/mcp/config/read-mcp-config.ts';
-import { signInAtServer } from '../../../src/mcp/gateway/sign-in.ts';
-import { UpstreamTokens } from '../../../src/mcp/gateway/upstream-tokens.ts';
+import type {
+  HttpAddress,
+  OAuthSetting,
+  ServerEntry,
+} from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { readMcpConfig } from '../../../packages/mcp/src/config/read-mcp-config.ts';
+import { signInAtServer } from '../../../packages/mcp/src/gateway/sign-in.ts';
+import { UpstreamTokens } from '../../../packages/mcp/src/gateway/upstream-tokens.ts';
 import { cliCommand } from '../../run-cli.ts';
 import type { TestProvider } from '../../oidc-provider.ts';
 import { machineClient, startOidcProvider } from '../../oidc-provider.ts';

@@ -1,8 +1,8 @@
 /** A server that rewrites the description of a tool after the tool was listed: a rug pull. */
 import { serve } from '@hono/node-server';
 import { McpServer } from '@modelcontextprotocol/server';
-import type { McpEra } from '../../../src/mcp/serve/mcp-fetch.ts';
-import { createMcpFetch } from '../../../src/mcp/serve/mcp-fetch.ts';
+import type { McpEra } from '../../../packages/mcp/src/serve/mcp-fetch.ts';
+import { createMcpFetch } from '../../../packages/mcp/src/serve/mcp-fetch.ts';
 
 const eras: readonly McpEra[] = [process.argv.includes('legacy') ? 'legacy' : 'modern'];
 const servers = new Set<McpServer>();

@@ -1,6 +1,6 @@
 /** The tools of a runtime as an MCP server over standard input and output. */
 import { createRuntime, defineTool } from 'quittance';
-import { serveMcp } from 'quittance/mcp';
+import { serveMcp } from '@quittance/mcp';
 
 const runtime = createRuntime({
   tools: [

@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import { findToolWarnings } from '../../../src/mcp/review/tool-warnings.ts';
-import type { ListedTool } from '../../../src/mcp/tools/listed-tool.ts';
-import { openLedger } from '../../../src/store/open-ledger.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { ToolReviews } from '../../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { findToolWarnings } from '../../../packages/server/src/mcp-reviews/tool-warnings.ts';
+import type { ListedTool } from '../../../packages/server/src/mcp-reviews/listed-tool.ts';
+import { openLedger } from '../../../packages/quittance/src/store/open-ledger.ts';
 import { runInProcess } from '../../run-in-process.ts';
 
 const server = (name: string): ServerEntry => ({

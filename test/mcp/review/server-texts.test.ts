@@ -1,8 +1,8 @@
 /** Prompts and resources of a server reach clients only after a person approved that the server may offer them. */
 import { describe, expect, it } from 'vitest';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { ToolReviews } from '../../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import type { RawServer } from '../gateway/raw-server.ts';
 import { openLegacy, postModern, startRawServer } from '../gateway/raw-server.ts';
 import { startGateway } from '../gateway/start-gateway.ts';

@@ -2,16 +2,16 @@ import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { contractsFromMultiple } from '../../../src/contracts/from-multiple.ts';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { reviewRules } from '../../../src/mcp/gateway/tool-catalog.ts';
-import { toReviewedServer } from '../../../src/mcp/review/review-content.ts';
-import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import type { ListedTool } from '../../../src/mcp/tools/listed-tool.ts';
-import { toolDigest } from '../../../src/mcp/tools/listed-tool.ts';
-import { toolFromListed } from '../../../src/mcp/tools/tool-from-listed.ts';
-import { createRuntime } from '../../../src/store/create-runtime.ts';
+import { contractsFromMultiple } from '../../../packages/quittance/src/contracts/from-multiple.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { reviewRules } from '../../../packages/mcp/src/gateway/tool-catalog.ts';
+import { toReviewedServer } from '../../../packages/server/src/mcp-reviews/review-content.ts';
+import { ToolReviews } from '../../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import type { ListedTool } from '../../../packages/server/src/mcp-reviews/listed-tool.ts';
+import { toolDigest } from '../../../packages/server/src/mcp-reviews/listed-tool.ts';
+import { toolFromListed } from '../../../packages/mcp/src/tools/tool-from-listed.ts';
+import { createRuntime } from '../../../packages/quittance/src/store/create-runtime.ts';
 import { eventsOf } from '../../stage.ts';
 
 const server = (more: Partial<ServerEntry> = {}): ServerEntry =>

@@ -1,10 +1,10 @@
 /** Gateways that share a ledger tell their clients of a review only if it changes what clients see. */
 import { expect, it, onTestFinished } from 'vitest';
-import { Gateway } from '../../../src/mcp/gateway/gateway.ts';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { toReviewedServer } from '../../../src/mcp/review/review-content.ts';
-import { ToolReviews } from '../../../src/mcp/review/tool-reviews.ts';
-import { createMemoryLedger } from '../../../src/store/memory/memory-ledger.ts';
+import { Gateway } from '../../../packages/mcp/src/gateway/gateway.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { toReviewedServer } from '../../../packages/server/src/mcp-reviews/review-content.ts';
+import { ToolReviews } from '../../../packages/server/src/mcp-reviews/tool-reviews.ts';
+import { createMemoryLedger } from '../../../packages/quittance/src/store/memory/memory-ledger.ts';
 import { startRawServer } from '../gateway/raw-server.ts';
 
 const toolNamed = (name: string) => ({ name, inputSchema: { type: 'object', properties: {} } });

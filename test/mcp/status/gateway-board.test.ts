@@ -4,12 +4,12 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { OwnerStatus } from '../../../src/ledger/ledger.ts';
-import type { ServerEntry } from '../../../src/mcp/config/server-entry.ts';
-import { openReviewDocuments } from '../../../src/mcp/review/review-documents.ts';
-import { GatewayBoard } from '../../../src/mcp/status/gateway-board.ts';
-import type { GatewayReport } from '../../../src/mcp/status/gateway-report.ts';
-import { shownAddress, shownError } from '../../../src/mcp/gateway/gateway.ts';
+import type { OwnerStatus } from '../../../packages/quittance/src/ledger/ledger.ts';
+import type { ServerEntry } from '../../../packages/server/src/mcp-reviews/server-entry.ts';
+import { openReviewDocuments } from '../../../packages/server/src/mcp-reviews/review-documents.ts';
+import { GatewayBoard } from '../../../packages/server/src/mcp-reviews/gateway-board.ts';
+import type { GatewayReport } from '../../../packages/server/src/mcp-reviews/gateway-report.ts';
+import { shownAddress, shownError } from '../../../packages/mcp/src/gateway/gateway.ts';
 
 const report = (gatewayId: string, seenAt: number, more: Partial<GatewayReport> = {}): GatewayReport => ({
   gatewayId,

@@ -1,2 +1,0 @@
-/** Roles, and what they allow. */
-export type { Role } from '../../call/role.ts';
