@@ -1,90 +1,143 @@
-import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+/**
+ * Builds every published package into its `dist`: `npm run build:package`.
+ *
+ * A package gets one entry per door in its `exports`, one per program that runs in a thread or a sandbox, and one per
+ * module that another package imports as `NAME/internal/...`. Entries share chunks, so that a program loads few files.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { UserConfig } from 'tsdown';
 import { defineConfig } from 'tsdown';
-import manifest from './package.json' with { type: 'json' };
+import type { Package } from './scripts/packages.ts';
+import { readPackages } from './scripts/packages.ts';
 
-/** One bundle per door: package.json "exports" names both its source and the file it is built to. */
-const doors = Object.values(manifest.exports).filter((door) => typeof door === 'object');
-const sourceOf = (door: (typeof doors)[number]): string =>
-  resolve(import.meta.dirname, door['quittance-source']);
-const reactFolder = resolve(import.meta.dirname, 'packages/react/src');
+const root = import.meta.dirname;
+const read = (path: string): string => readFileSync(path, 'utf8');
+const packages = readPackages().filter(({ isPrivate }) => !isPrivate);
 
-const entriesOf = (some: typeof doors): Record<string, string> =>
-  Object.fromEntries(
-    some.map((door) => [door.default.replace(/^\.\/dist\/|\.js$/g, ''), door['quittance-source']]),
+/** Programs of their own: `new Worker` or a sandbox starts them, next to the chunk that names them. */
+const programs: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  quittance: {
+    'writer-thread': 'store/sqlite/writer-thread',
+    'work-thread': 'threads/work-thread',
+    'document-task': 'contracts/document-task',
+    'sandbox-files': 'sandbox/sandbox-files',
+    'sandbox-relay': 'sandbox/sandbox-relay',
+  },
+  '@quittance/server': {
+    'job-task': 'http/job-task',
+    'reader-task': 'http/reader-task',
+    'contract-task': 'http/contract-task',
+    'export-task': 'http/export-task',
+  },
+  'create-quittance': { main: 'main' },
+  '@quittance/cli': { 'backtest-task': 'commands/backtest-task' },
+};
+
+const sources = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root }).filter(
+  (path) => !/\.test(?:-d)?\.tsx?$/.test(path),
+);
+
+/** What other packages import from each package, by its name. */
+const internals = new Map<string, Set<string>>();
+for (const path of sources)
+  for (const [, name = '', module = ''] of read(join(root, path)).matchAll(
+    /'((?:@quittance\/)?[a-z-]+)\/internal\/([\w/.-]+)'/g,
+  ))
+    internals.set(name, (internals.get(name) ?? new Set()).add(module));
+
+type Entries = Readonly<Record<string, string>>;
+
+function entriesOf({ folder, name, doors }: Package): {
+  readonly doors: Entries;
+  readonly programs: Entries;
+} {
+  const source = (module: string): string =>
+    globSync(`src/${module}.{ts,tsx}`, { cwd: join(root, folder) })[0] ?? `src/${module}.ts`;
+  const inner = [...(internals.get(name) ?? [])].map(
+    (module) => [`internal/${module}`, source(module)] as const,
   );
-
-/** Every module that a page loads. */
-const pageModules = findModules(doors.map(sourceOf).filter((path) => path.startsWith(reactFolder)));
-
-/** The modules themselves and all that they import. Throws if one of them needs Node. */
-function findModules(from: readonly string[]): ReadonlySet<string> {
-  const found = new Set(from);
-  for (const path of found)
-    for (const [, to = ''] of readFileSync(path, 'utf8').matchAll(
-      /^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm,
-    ))
-      if (to.startsWith('node:')) throw new Error(`A page loads ${path}, which imports ${to}.`);
-      else if (to.startsWith('.')) found.add(resolve(dirname(path), to));
-  return found;
+  return {
+    doors: Object.fromEntries([
+      ...doors.map(({ built, source: path }) => [built, path.slice(folder.length + 1)] as const),
+      ...inner,
+    ]),
+    programs: Object.fromEntries(
+      Object.entries(programs[name] ?? {}).map(([built, module]) => [built, source(module)]),
+    ),
+  };
 }
 
+const react = resolve(root, 'packages/react');
+
+/** Modules that a page loads: what the React package imports, and all that follows. */
+const pageModules = new Set<string>();
+const toFollow = sources
+  .filter((path) => path.startsWith('packages/react/'))
+  .map((path) => resolve(root, path));
+for (const path of toFollow)
+  for (const [, to = ''] of read(path).matchAll(/^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm)) {
+    if (to.startsWith('node:')) throw new Error(`A page loads ${path}, which imports ${to}.`);
+    const inner = /^quittance\/internal\/(.+)$/.exec(to)?.[1];
+    const target =
+      inner !== undefined
+        ? resolve(root, `packages/quittance/src/${inner}.ts`)
+        : to.startsWith('.')
+          ? resolve(dirname(path), to)
+          : undefined;
+    if (target === undefined || pageModules.has(target)) continue;
+    pageModules.add(target);
+    toFollow.push(target);
+  }
+
+/** These name a file next to them, so their code must be in a chunk next to it and not in an entry below. */
+const besideProgram = /\bnew URL\(`\.\/|\btaskModule\('/;
+
 /**
- * Pages and Node share one chunk of what both need, instead of a copy each. Nothing of Node may come into it.
- *
- * Nearly every door needs the folders below, so each is one chunk. Many small chunks that import from each other weigh
- * more. Other folders stay split: a door should not load what it does not need.
+ * Pages and Node share one chunk of what both need. Nothing of Node may come into it. Nearly every door needs the folders
+ * below, so each is one chunk: many small chunks that import from each other take longer to load.
  */
-const chunks = [
+const groups = [
+  { name: 'shared', test: (id: string) => pageModules.has(id), priority: 2 },
   {
-    name: 'shared',
-    test: (id: string) => pageModules.has(id) && !id.startsWith(reactFolder),
+    name: 'programs',
+    test: (id: string) => id.startsWith(join(root, 'packages')) && besideProgram.test(read(id)),
     priority: 1,
   },
-  { name: 'core', test: /src\/(?:base|call|tool)\//, minShareCount: 2 },
-  { name: 'runtime', test: /src\/runtime\//, minShareCount: 2 },
-] as const;
+  { name: 'core', test: /quittance\/src\/(?:base|call|tool)\//, minShareCount: 2 },
+  { name: 'runtime', test: /quittance\/src\/runtime\//, minShareCount: 2 },
+];
 
-export default defineConfig([
-  {
-    entry: {
-      ...entriesOf(doors),
-      // What package.json "bin" names. It checks the version of Node before it loads the rest.
-      cli: 'packages/cli/src/main.ts',
-      // These run in threads of their own, beside the bundle that starts them.
-      'writer-thread': 'packages/quittance/src/store/sqlite/writer-thread.ts',
-      'work-thread': 'packages/quittance/src/threads/work-thread.ts',
-      // The work thread imports these.
-      'backtest-task': 'packages/cli/src/commands/backtest-task.ts',
-      'job-task': 'packages/server/src/http/job-task.ts',
-      'reader-task': 'packages/server/src/http/reader-task.ts',
-      'document-task': 'packages/quittance/src/contracts/document-task.ts',
-      'contract-task': 'packages/server/src/http/contract-task.ts',
-      'export-task': 'packages/server/src/http/export-task.ts',
-      // These run inside a sandbox, each as a single file.
-      'sandbox-files': 'packages/quittance/src/sandbox/sandbox-files.ts',
-      'sandbox-relay': 'packages/quittance/src/sandbox/sandbox-relay.ts',
-    },
-    format: 'esm',
-    platform: 'node',
-    // Pages are built with Node's code: what browsers have since 2023.
-    target: ['node24.16', 'es2023'],
-    fixedExtension: false,
-    // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
-    sourcemap: true,
-    outputOptions: { codeSplitting: { groups: [...chunks] } },
-    tsconfig: 'packages/react/tsconfig.json',
-    dts: false,
-    // The React door begins with 'use client' and is the only module that does, so it stays at the top.
-    checks: { moduleLevelDirective: false },
-  },
-  {
-    // The declarations of all doors together, so that the doors share them. Declarations hold no code of Node.
-    entry: entriesOf(doors),
-    format: 'esm',
-    fixedExtension: false,
-    tsconfig: 'packages/react/tsconfig.json',
-    dts: { emitDtsOnly: true },
-    checks: { moduleLevelDirective: false },
-  },
-]);
+const common = {
+  format: 'esm',
+  fixedExtension: false,
+  tsconfig: join(react, 'tsconfig.json'),
+  // The React door begins with 'use client' and is the only module that does, so it stays at the top.
+  checks: { moduleLevelDirective: false },
+  deps: { neverBundle: [/^quittance(?:\/|$)/, /^@quittance\//] },
+} satisfies UserConfig;
+
+export default defineConfig(
+  packages.flatMap((each) => {
+    const entries = entriesOf(each);
+    const cwd = join(root, each.folder);
+    return [
+      {
+        ...common,
+        cwd,
+        entry: { ...entries.doors, ...entries.programs },
+        platform: 'node' as const,
+        // Pages are built with Node's code: what browsers have since 2023.
+        target: ['node24.16', 'es2023'],
+        // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
+        sourcemap: true,
+        outputOptions: { codeSplitting: { groups } },
+        dts: false,
+      },
+      // The declarations of all doors together, so that the doors share them. Declarations hold no code of Node.
+      ...(Object.keys(entries.doors).length === 0
+        ? []
+        : [{ ...common, cwd, entry: entries.doors, dts: { emitDtsOnly: true } }]),
+    ];
+  }),
+);

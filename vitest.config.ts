@@ -44,8 +44,14 @@ export const core = {
     ...common,
     ...native,
     name: 'core',
-    include: ['{src,test}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', withFrameworks, withBrowser, withReact],
+    include: ['{packages,test}/**/*.test.ts'],
+    exclude: [
+      '**/node_modules/**',
+      'packages/quittance/templates/**',
+      withFrameworks,
+      withBrowser,
+      withReact,
+    ],
     setupFiles: ['test/fixed-seed.ts'],
     // No module has state of its own, so files can share a worker: half the time goes into loading otherwise.
     isolate: false,

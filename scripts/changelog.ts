@@ -4,7 +4,7 @@
  * see, such as the exported names, and "Unreleased" has no new entry. A commit with the line `Changelog: none` in its
  * message says that no entry is needed.
  *
- * Why not changesets: there is one package, and the changelog is written for readers, under topics that people edit.
+ * Why not changesets: all packages have one version, and the changelog is written for readers, under topics that people edit.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

@@ -15,6 +15,7 @@ import { renderEvents } from './render-events.ts';
 import { renderGlossary } from './render-glossary.ts';
 import { renderCookbook, renderIndex } from './render-handbook.ts';
 import { renderMatrix } from './render-matrix.ts';
+import { renderReadmes } from './render-readmes.ts';
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false } } });
 const root = join(import.meta.dirname, '..');
@@ -36,6 +37,7 @@ update([
   ...(await renderCli()),
   ...(await renderConfig()),
   ...renderContracts(),
+  ...(await renderReadmes()),
   ...(await renderCookbook()),
   ...(await renderEvents()),
   ...(await renderGlossary()),

@@ -7,8 +7,8 @@ import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-if (!existsSync(join(root, 'dist/index.js'))) {
-  console.error('There is no dist/index.js. Build it first: npm run build');
+if (!existsSync(join(root, 'packages/quittance/dist/index.js'))) {
+  console.error('There is no packages/quittance/dist/index.js. Build it first: npm run build');
   process.exit(2);
 }
 const examples = globSync('examples/[0-9]*.ts', { cwd: root }).toSorted();

@@ -3,14 +3,12 @@
  * lock file, so that only testers download them. Does nothing if the installed versions match the lock file.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isInstalled, markInstalled } from './installed-frameworks.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = resolve(root, process.argv[2] ?? 'test/frameworks');
-const modules = join(folder, 'node_modules');
-const link = join(modules, 'quittance');
 
 const isThere = isInstalled(folder);
 if (!isThere) {
@@ -30,10 +28,11 @@ if (!isThere) {
     process.exit(1);
   }
 }
-if (!existsSync(join(link, 'package.json'))) {
-  // Tests there import this package by its name, as users do.
+// Tests there import these packages by their names, as users do.
+for (const name of ['quittance', '@quittance']) {
+  const [link, target] = [join(folder, 'node_modules', name), join(root, 'node_modules', name)];
+  if (existsSync(link) && realpathSync(link) === realpathSync(target)) continue;
   rmSync(link, { recursive: true, force: true });
-  mkdirSync(modules, { recursive: true });
-  symlinkSync(root, link, 'junction');
+  symlinkSync(target, link, 'junction');
 }
 if (!isThere) markInstalled(folder);

@@ -9,7 +9,7 @@ import { createHttpServer } from '../packages/server/src/http/create-http-server
 import { launchBrowser } from '../test/browser.ts';
 import { consoleBudget, weighConsole } from './console-weight.ts';
 
-const folder = join(import.meta.dirname, '../dist/console');
+const folder = join(import.meta.dirname, '../packages/server/dist/console');
 const weight = weighConsole(folder);
 const kilobytes = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;
 

@@ -10,7 +10,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { releaseEntries, unreleasedEntries } from './release/changelog-text.ts';
+import { readPackages } from './packages.ts';
 import { checkVersion, publishProblems, type Manifest } from './release/release-checks.ts';
+import { lockedWithVersion, withVersion } from './release/set-version.ts';
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -37,29 +39,19 @@ function prepare(version: string): void {
   if (run('git', 'status', '--porcelain').trim() !== '')
     throw new Error('The working tree has changes. Commit them first.');
   write('CHANGELOG.md', releaseEntries(read('CHANGELOG.md'), version, new Date().toISOString().slice(0, 10)));
-  // Only the version changes: both files keep their formatting and the versions of all dependencies.
-  for (const path of ['package.json', 'package-lock.json'])
-    write(path, withVersion(read(path), manifest.version, version, path === 'package.json' ? 1 : 2));
+  for (const path of ['package.json', ...readPackages().map(({ folder }) => `${folder}/package.json`)])
+    write(path, withVersion(read(path), version));
+  write('package-lock.json', lockedWithVersion(read('package-lock.json'), version));
   console.log(`Prepared ${version}. Look at the diff, run npm test, and then:`);
   console.log(`  git commit -am "Release ${version}" && git tag v${version} && git push --follow-tags`);
 }
 
-/** The lock file names the version of the package twice, before any dependency. */
-function withVersion(text: string, from: string, to: string, times: number): string {
-  let left = times;
-  const changed = text.replaceAll(`"version": "${from}"`, (found) =>
-    left-- > 0 ? `"version": "${to}"` : found,
-  );
-  if (left > 0) throw new Error(`Expected the version ${from} ${times} times at the top of the file.`);
-  return changed;
-}
-
 function pack(): void {
-  const [packed] = JSON.parse(run('npm', 'pack', '--dry-run', '--json', '--offline')) as Packed[];
-  if (packed === undefined) throw new Error('npm pack reported no package.');
-  console.log(
-    `${packed.filename}: ${packed.entryCount} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`,
-  );
+  const listing = run('npm', 'pack', '--workspaces', '--dry-run', '--json', '--offline');
+  for (const packed of Object.values(JSON.parse(listing) as readonly Packed[]))
+    console.log(
+      `${packed.filename}: ${packed.entryCount} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`,
+    );
   for (const problem of problems()) console.log(`Missing before it can be published: ${problem}`);
 }
 
@@ -73,7 +65,10 @@ type Packed = {
 function publish(): void {
   const found = problems();
   if (found.length > 0) throw new Error(`Not published.\n- ${found.join('\n- ')}`);
-  execFileSync('npm', ['publish', '--provenance', '--access', 'public'], { cwd: root, stdio: 'inherit' });
+  execFileSync('npm', ['publish', '--workspaces', '--provenance', '--access', 'public'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
 }
 
 function problems(): string[] {

@@ -7,8 +7,9 @@ import { formatText } from './format-text.ts';
 import { limits } from '../packages/quittance/src/call/limits.ts';
 import { TypeSchemas, createTypeProgram, exportsOf } from './type-schemas.ts';
 
-const source = join(import.meta.dirname, '../packages/quittance/src');
-const folder = join(source, 'http/api');
+const root = join(import.meta.dirname, '..');
+const core = join(root, 'packages/quittance/src');
+const folder = join(root, 'packages/server/src/http/api');
 const output = 'packages/server/src/http/api-schemas.ts';
 
 /** These types, folders and files belong to the API: their schemas are complete and refuse unknown fields. */
@@ -22,8 +23,8 @@ const described = [
     'runtime/report-handoff.ts',
     'ledger/call-query.ts',
     'ledger/chain.ts',
-  ].map((path) => join(source, path)),
-  join(source, 'call/events/gate-event.ts'), // Provenance
+  ].map((path) => join(core, path)),
+  join(core, 'call/events/gate-event.ts'), // Provenance
 ];
 
 /** Types whose fields depend on the version that wrote them, or that the runtime checks itself. */
@@ -72,7 +73,7 @@ export async function renderApi(): Promise<ReadonlyMap<string, string>> {
   );
   const imports = new Set(names.map((name) => schemas.files[name] ?? ''));
   const text = `/** The schemas of the types in packages/server/src/http/api. \`npm run docs\` writes this file: change the types instead. */
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject } from 'quittance/internal/base/json';
 ${[...imports].map((file) => `import type * as ${moduleName(file)} from '${importPath(file)}';`).join('\n')}
 
 /** The types of the API by the name of their schema. */
@@ -96,10 +97,10 @@ ${Object.entries(schemas.definitions)
 const moduleName = (file: string): string =>
   basename(file, '.ts').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-function importPath(file: string): string {
-  const path = relative(join(source, 'http'), file);
-  return path.startsWith('.') ? path : `./${path}`;
-}
+const importPath = (file: string): string =>
+  file.startsWith(folder)
+    ? `./api/${basename(file)}`
+    : `quittance/internal/${relative(core, file).replace(/\.ts$/, '')}`;
 
 /** `path#Type` is one type of a file. */
 function isIn(place: string, declaration: ts.Declaration): boolean {

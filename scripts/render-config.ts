@@ -47,7 +47,7 @@ ${rows.join('\n')}
 
 ## Add a setting
 
-For contributors: add a row to [serve-settings.ts](../src/cli/settings/serve-settings.ts), and read it in the command with \`given\`. The option, the variable, the key, the schema and this page follow from the row.
+For contributors: add a row to [serve-settings.ts](../packages/cli/src/settings/serve-settings.ts), and read it in the command with \`given\`. The option, the variable, the key, the schema and this page follow from the row.
 
 - \`key: 'sign_in.issuer'\` puts the setting into a section of the file.
 - \`kind: 'integer'\` and \`kind: 'span'\` check the value. \`file: true\` resolves a relative path.

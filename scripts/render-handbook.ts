@@ -1,7 +1,7 @@
 /** The pages that hold the handbook together: docs/index.md, the cookbook and docs/llms.txt. */
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import manifest from '../package.json' with { type: 'json' };
+import manifest from '../packages/quittance/package.json' with { type: 'json' };
 import type { Recipe } from './cookbook.ts';
 import { recipes } from './cookbook.ts';
 import { formatText } from './format-text.ts';

@@ -20,8 +20,8 @@ const { values } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, '..');
-if (!existsSync(join(root, 'dist/console/index.html'))) {
-  console.error('There is no dist/console. Build it first: npm run build');
+if (!existsSync(join(root, 'packages/server/dist/console/index.html'))) {
+  console.error('There is no packages/server/dist/console. Build it first: npm run build');
   process.exit(2);
 }
 const run = promisify(execFile);
@@ -65,20 +65,26 @@ async function waitFor(said: () => string, pattern: RegExp): Promise<RegExpExecA
 const install = ['install', '--prefer-offline', '--no-audit', '--no-fund'];
 
 try {
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
-    cwd: root,
-    maxBuffer: 2 ** 26,
-  });
-  const packed = join(folder, (JSON.parse(stdout) as { filename: string }[])[0]?.filename ?? '');
+  const { stdout } = await run(
+    'npm',
+    ['pack', '--workspaces', '--json', '--ignore-scripts', '--pack-destination', folder],
+    {
+      cwd: root,
+      maxBuffer: 2 ** 26,
+    },
+  );
+  const packed = Object.values(JSON.parse(stdout) as readonly { readonly filename: string }[]) // documented by npm
+    .map(({ filename }) => join(folder, filename))
+    .filter((path) => !path.includes('console'));
   mkdirSync(join(folder, 'empty'));
   const options = ['--framework', values.framework, '--store', 'sqlite', '--rules', 'ask'];
   await time('install the package in an empty folder', () =>
-    run('npm', [...install, packed], { cwd: join(folder, 'empty'), env }),
+    run('npm', [...install, ...packed], { cwd: join(folder, 'empty'), env }),
   );
   await time('quittance init', () =>
     run('npx', ['quittance', 'init', project, ...options], { cwd: join(folder, 'empty'), env }),
   );
-  await time('install the project', () => run('npm', [...install, packed], { cwd: project, env }));
+  await time('install the project', () => run('npm', [...install, ...packed], { cwd: project, env }));
   await time('npm test', () => run('npm', ['test'], { cwd: project, env }));
   const agent = await time('npm start, until the call is held', async () => {
     const started = start('start');

@@ -6,7 +6,7 @@
  *   npm run trace -- --files  (the files entered, too)
  *   npm run trace -- --json   (only the last line, for `npm run house`)
  *
- * Every function of `src` reports when it is entered and when it is left. An entry of a folder is a change of the
+ * Every function of the packages reports when it is entered and when it is left. An entry of a folder is a change of the
  * folder from one function entered to the next; `base` and `tool` hold values and are not counted. A return is an
  * entry of a step that the call had left before.
  */
@@ -21,7 +21,7 @@ import type { Step } from './trace/summarize-trace.ts';
 import { summarizeTrace } from './trace/summarize-trace.ts';
 
 const root = join(import.meta.dirname, '..');
-const source = pathToFileURL(join(root, 'src')).href;
+const source = pathToFileURL(join(root, 'packages')).href;
 let steps: Step[] | undefined;
 let frames = 0;
 Object.assign(globalThis, {

@@ -226,6 +226,7 @@ export const createTypeProgram = (files: readonly string[]): ts.Program =>
     target: ts.ScriptTarget.ES2023,
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    customConditions: ['quittance-source'],
     allowImportingTsExtensions: true,
     noEmit: true,
     types: ['node'],

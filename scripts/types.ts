@@ -19,9 +19,9 @@ const all = [
   'test/console',
   'test/frameworks',
   'test/react',
-  'console',
+  'packages/console',
   'tsconfig.src.json',
-  'packages/react/src',
+  'packages/react',
 ];
 
 const chosen = process.argv.slice(2);

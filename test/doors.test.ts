@@ -2,19 +2,12 @@ import { existsSync, globSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import ts from 'typescript';
 import { beforeAll, expect, test } from 'vitest';
-import manifest from '../package.json' with { type: 'json' };
+import type { Door } from '../scripts/packages.ts';
+import { readPackages } from '../scripts/packages.ts';
 import { root } from './sources.ts';
 
-interface Door {
-  readonly name: string;
-  readonly source: string;
-}
-
-const doors: Door[] = Object.entries(manifest.exports).flatMap(([subpath, door]) =>
-  typeof door === 'string'
-    ? []
-    : [{ name: subpath.replace('.', 'quittance'), source: door['quittance-source'].replace('./', '') }],
-);
+const packages = readPackages().filter(({ isPrivate }) => !isPrivate);
+const doors: readonly Door[] = packages.flatMap((each) => each.doors);
 
 let program: ts.Program;
 beforeAll(() => {
@@ -37,7 +30,7 @@ test('every door exports exactly the names listed in test/doors.txt', async () =
 /** Every framework's door exports these names for that framework. */
 const onePerFramework: ReadonlySet<string> = new Set(['governTools', 'GovernedTools']);
 const isFramework = (door: string): boolean =>
-  existsSync(join(root, 'packages/adapter-kit/src', door.replace('quittance/', ''), 'govern-tools.ts'));
+  existsSync(join(root, door.replace('@quittance', 'packages'), 'src/govern-tools.ts'));
 
 test('a name means one thing: no two doors export different things under one name', () => {
   const meanings = new Map<string, Map<string, string[]>>();
@@ -60,22 +53,21 @@ test('the root door stays small: at most 95 names', () => {
   expect(rootDoor && exportsOf(program, rootDoor).length).toBeLessThanOrEqual(95);
 });
 
-test('a barrel exists only at a door: every src/*.ts and src/**/index.ts is in package.json exports', () => {
-  const barrels = globSync(['src/*.ts', 'src/**/index.ts'], { cwd: root }).map((path) =>
+test('an index.ts exists only at a door', () => {
+  const barrels = globSync('packages/*/src/**/index.ts', { cwd: root }).map((path) =>
     path.split(sep).join('/'),
   );
-  const unlisted = barrels
-    .filter((path) => !/\.test(-d)?\.ts$/.test(path))
-    .filter((path) => !doors.some(({ source }) => source === path));
-  expect(unlisted).toEqual([]);
+  expect(barrels.filter((path) => !doors.some(({ source }) => source === path))).toEqual([]);
 });
 
 test('every door is built to a file of its own and declares its types', () => {
-  for (const [subpath, door] of Object.entries(manifest.exports)) {
-    if (typeof door === 'string') continue;
-    const name = subpath === '.' ? 'index' : subpath.replace('./', '');
-    expect(Object.keys(door)).toEqual(['quittance-source', 'types', 'default']);
-    expect(door).toMatchObject({ types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` });
+  for (const { manifest, doors: own } of packages) {
+    expect(new Set(own.map(({ built }) => built)).size).toBe(own.length);
+    for (const door of Object.values(manifest.exports ?? {})) {
+      if (typeof door === 'string') continue;
+      expect(Object.keys(door)).toEqual(['quittance-source', 'types', 'default']);
+      expect(door.types).toBe(door.default.replace(/\.js$/, '.d.ts'));
+    }
   }
 });
 

@@ -24,8 +24,11 @@ function fromBuild(
   const [, name] = /\/([\w-]+-task)\.ts$/.exec(module ?? '') ?? [];
   if (name === undefined || !isPackageBuilt() || module?.startsWith(sources) !== true)
     return { file, workerData };
-  const built = (each: string): URL => new URL(`../dist/${each}.js`, import.meta.url);
-  return { file: built('work-thread'), workerData: { ...(workerData as object), module: built(name).href } };
+  const built = (each: string): URL => new URL(`../packages/${each}.js`, import.meta.url);
+  return {
+    file: built('quittance/dist/work-thread'),
+    workerData: { ...(workerData as object), module: built(`server/dist/${name}`).href },
+  };
 }
 
 /** A thread that sets its own arguments does not inherit `--import`, and would not load this file. */

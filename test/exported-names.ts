@@ -8,7 +8,7 @@ export type Exported = { readonly name: string; readonly isFunction: boolean; re
 
 /** Every source file of the package and of the console, without tests. */
 export function readNamedSources(): readonly Source[] {
-  return globSync(['src/**/*.{ts,tsx}', 'packages/console/src/**/*.{ts,tsx}'], { cwd: root })
+  return globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root })
     .map((path) => path.split(sep).join('/'))
     .filter((path) => !/\.test(-d)?\.tsx?$/.test(path))
     .toSorted()

@@ -17,7 +17,7 @@ import { declaredNames, exportsOf, readNamedSources, wordsOf } from './exported-
 import { root, walk, type Source } from './sources.ts';
 
 const sources = readNamedSources();
-const isConsole = ({ path }: Source): boolean => path.startsWith('console/');
+const isConsole = ({ path }: Source): boolean => path.startsWith('packages/console/');
 
 describe('docs/glossary.md', () => {
   test('matches the table (npm run docs writes it again)', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { breaches } from './layering.ts';
 import { parseSource, readSources } from './sources.ts';
 
-test('src keeps the architecture stated in test/layering.ts', () => {
+test('every package keeps the architecture stated in test/layering.ts', () => {
   const sources = readSources();
   expect(sources.length).toBeGreaterThan(0);
   const found = breaches(sources);
@@ -23,57 +23,80 @@ describe('the architecture refuses', () => {
     ['an upward re-export', `export { run } from '../runtime/run.ts';`],
     ['an upward star re-export', `export * from '../runtime/run.ts';`],
   ])('%s', (_, text) => {
-    expect(breachesOf({ 'src/call/call.ts': text, 'src/runtime/run.ts': '' })).toEqual([
-      expect.stringContaining('src/call/call.ts:1 imports src/runtime/run.ts: "call" is below "runtime"'),
+    expect(
+      breachesOf({
+        'packages/quittance/src/call/call.ts': text,
+        'packages/quittance/src/runtime/run.ts': '',
+      }),
+    ).toEqual([
+      expect.stringContaining(
+        'packages/quittance/src/call/call.ts:1 imports packages/quittance/src/runtime/run.ts: "call" is below "runtime"',
+      ),
     ]);
   });
 
-  test('two stores, or two edges, that import each other', () => {
+  test('two stores that import each other', () => {
     expect(
       breachesOf({
-        'src/store/memory/a.ts': `import '../sqlite/b.ts';`,
-        'src/store/sqlite/b.ts': '',
-        'src/http/c.ts': `import '../react/d.tsx';`,
-        'src/react/d.tsx': '',
+        'packages/quittance/src/store/memory/a.ts': `import '../sqlite/b.ts';`,
+        'packages/quittance/src/store/sqlite/b.ts': '',
       }),
-    ).toEqual([
-      expect.stringContaining('"store/memory" and "store/sqlite" stand side by side'),
-      expect.stringContaining('"http" and "react" stand side by side'),
+    ).toEqual([expect.stringContaining('"store/memory" and "store/sqlite" stand side by side')]);
+  });
+
+  test('importing a package that package.json does not list', () => {
+    const from = 'packages/quittance/src/runtime/a.ts';
+    for (const name of ['@quittance/server', '@quittance/server/internal/http/listen', 'hono'])
+      expect(breachesOf({ [from]: `import '${name}';` })).toEqual([
+        expect.stringContaining('which packages/quittance/package.json does not list'),
+      ]);
+  });
+
+  test('importing another package by its path', () => {
+    expect(breachesOf({ 'packages/server/src/a.ts': `import '../../quittance/src/base/json.ts';` })).toEqual([
+      expect.stringContaining('Import it as quittance'),
     ]);
   });
 
   test('importing a door from inside', () => {
-    expect(breachesOf({ 'src/cli/a.ts': `import '../index.ts';`, 'src/index.ts': '' })).toEqual([
-      expect.stringContaining('imports the door src/index.ts'),
+    expect(breachesOf({ 'packages/quittance/src/runtime/a.ts': `import '../index.ts';` })).toEqual([
+      expect.stringContaining('imports the door packages/quittance/src/index.ts'),
     ]);
   });
 
   test('importing the package by its own name', () => {
-    expect(breachesOf({ 'src/cli/a.ts': `import { x } from 'quittance/testing';` })).toEqual([
-      expect.stringContaining('imports the package by its own name'),
-    ]);
+    expect(
+      breachesOf({ 'packages/quittance/src/runtime/a.ts': `import { x } from 'quittance/testing';` }),
+    ).toEqual([expect.stringContaining('imports the package by its own name')]);
   });
 
   test('an index.ts that is not a door', () => {
-    expect(breachesOf({ 'src/policy/limits/index.ts': '' })).toEqual([
-      expect.stringContaining('src/policy/limits/index.ts: an index.ts is allowed only at a door'),
+    expect(breachesOf({ 'packages/quittance/src/policy/limits/index.ts': '' })).toEqual([
+      expect.stringContaining(
+        'packages/quittance/src/policy/limits/index.ts: an index.ts is allowed only at a door',
+      ),
     ]);
   });
 
   test('importing an unpublished module', () => {
-    expect(breachesOf({ 'src/cli/a.ts': `import '../../test/layering.ts';` })).toEqual([
-      expect.stringContaining('imports test/layering.ts, outside src/'),
+    expect(breachesOf({ 'packages/cli/src/a.ts': `import '../../../test/layering.ts';` })).toEqual([
+      expect.stringContaining('imports test/layering.ts, outside the packages'),
     ]);
   });
 
   test('an import without the .ts extension, which Node cannot run', () => {
-    expect(breachesOf({ 'src/base/a.ts': `import './b';`, 'src/base/b.ts': '' })).toEqual([
-      expect.stringContaining('without its file extension'),
-    ]);
+    expect(
+      breachesOf({
+        'packages/quittance/src/base/a.ts': `import './b';`,
+        'packages/quittance/src/base/b.ts': '',
+      }),
+    ).toEqual([expect.stringContaining('without its file extension')]);
   });
 
   test('a folder without a place in the order', () => {
-    expect(breachesOf({ 'src/utils/a.ts': '', 'src/lib/a.ts': '' })).toEqual([
+    expect(
+      breachesOf({ 'packages/quittance/src/utils/a.ts': '', 'packages/quittance/src/lib/a.ts': '' }),
+    ).toEqual([
       expect.stringContaining('"utils" has no place'),
       expect.stringContaining('"lib" has no place'),
     ]);
@@ -82,19 +105,27 @@ describe('the architecture refuses', () => {
   test('a cycle inside one folder, even of types', () => {
     expect(
       breachesOf({
-        'src/base/a.ts': `import type { B } from './b.ts';`,
-        'src/base/b.ts': `import type { C } from './c.ts';`,
-        'src/base/c.ts': `import type { A } from './a.ts';`,
+        'packages/quittance/src/base/a.ts': `import type { B } from './b.ts';`,
+        'packages/quittance/src/base/b.ts': `import type { C } from './c.ts';`,
+        'packages/quittance/src/base/c.ts': `import type { A } from './a.ts';`,
       }),
-    ).toEqual([expect.stringContaining('src/base/a.ts -> src/base/b.ts -> src/base/c.ts -> src/base/a.ts')]);
+    ).toEqual([
+      expect.stringContaining(
+        'packages/quittance/src/base/a.ts -> packages/quittance/src/base/b.ts -> packages/quittance/src/base/c.ts -> packages/quittance/src/base/a.ts',
+      ),
+    ]);
   });
 
   test('I/O in a pure folder', () => {
     expect(
       breachesOf({
-        'src/ledger/a.ts': `import 'node:crypto';\nimport { readFile } from 'node:fs/promises';`,
+        'packages/quittance/src/ledger/a.ts': `import 'node:crypto';\nimport { readFile } from 'node:fs/promises';`,
       }),
-    ).toEqual([expect.stringContaining('src/ledger/a.ts:2 imports node:fs/promises: "ledger" is pure')]);
+    ).toEqual([
+      expect.stringContaining(
+        'packages/quittance/src/ledger/a.ts:2 imports node:fs/promises: "ledger" is pure',
+      ),
+    ]);
   });
 
   test.each([
@@ -104,13 +135,15 @@ describe('the architecture refuses', () => {
     'export const { env } = process;',
     `import { env } from 'node:process';`,
   ])('reading the process outside the CLI: %s', (text) => {
-    expect(breachesOf({ 'src/runtime/a.ts': text })).toEqual([expect.stringContaining('Only src/cli may')]);
-    expect(breachesOf({ 'src/cli/a.ts': text })).toEqual([]);
+    expect(breachesOf({ 'packages/quittance/src/runtime/a.ts': text })).toEqual([
+      expect.stringContaining('Only packages/cli may'),
+    ]);
+    expect(breachesOf({ 'packages/cli/src/a.ts': text })).toEqual([]);
   });
 
   test.each(['let count = 0;', 'var count = 0;', 'export let count = 0;'])('module state: %s', (text) => {
-    expect(breachesOf({ 'src/cli/a.ts': text })).toEqual([
-      expect.stringContaining('src/cli/a.ts:1 declares module-level state'),
+    expect(breachesOf({ 'packages/cli/src/a.ts': text })).toEqual([
+      expect.stringContaining('packages/cli/src/a.ts:1 declares module-level state'),
     ]);
   });
 
@@ -122,11 +155,11 @@ describe('the architecture refuses', () => {
     '// oxlint-disable-next-line import/no-cycle -- later',
     '// eslint-disable-line no-restricted-imports',
   ])('switching the check off: %s', (text) => {
-    expect(breachesOf({ 'src/cli/a.ts': text })).toHaveLength(1);
+    expect(breachesOf({ 'packages/cli/src/a.ts': text })).toHaveLength(1);
   });
 
   test('ending a thread from outside', () => {
-    expect(breachesOf({ 'src/cli/a.ts': 'await worker.terminate();' })).toEqual([
+    expect(breachesOf({ 'packages/cli/src/a.ts': 'await worker.terminate();' })).toEqual([
       expect.stringContaining('a thread ends by itself'),
     ]);
   });
@@ -135,11 +168,10 @@ describe('the architecture refuses', () => {
 test('the architecture allows doors, downward imports, members named process and constants', () => {
   expect(
     breachesOf({
-      'src/index.ts': `export * from './runtime/run.ts';\nexport * from './base/json.ts';`,
-      'src/store/memory/index.ts': `export * from './store.ts';`,
-      'src/store/memory/store.ts': `import '../../runtime/run.ts';`,
-      'src/runtime/run.ts': `import '../base/json.ts';\nimport 'node:fs';\nexport const a = { process: 1 }.process;`,
-      'src/base/json.ts': `import 'node:util';\nexport const b = 1;\nexport function f() { let c = b; c += 1; return c; }`,
+      'packages/quittance/src/index.ts': `export * from './runtime/run.ts';\nexport * from './base/json.ts';`,
+      'packages/quittance/src/store/memory/store.ts': `import '../../runtime/run.ts';`,
+      'packages/quittance/src/runtime/run.ts': `import '../base/json.ts';\nimport 'node:fs';\nexport const a = { process: 1 }.process;`,
+      'packages/quittance/src/base/json.ts': `import 'node:util';\nexport const b = 1;\nexport function f() { let c = b; c += 1; return c; }`,
     }),
   ).toEqual([]);
 });

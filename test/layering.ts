@@ -1,12 +1,17 @@
 import ts from 'typescript';
+import type { Package } from '../scripts/packages.ts';
+import { readPackages } from '../scripts/packages.ts';
 import { importsOf, lineOf, walk, type Import, type Source } from './sources.ts';
 
 /**
- * The architecture. Folders of src/, lowest first: a file imports its own folder and the rows above its own,
- * never a row below. Folders that share a row do not know each other.
+ * The architecture.
  *
- * A door is a file directly in src/, or the `index.ts` of a folder named here: it only gathers what a subpath
- * exports, so it may import anything and nothing may import it.
+ * 1. A package imports what its package.json lists, and its own files. The packages have no cycle.
+ * 2. The core has rooms, lowest first: a file imports its own room and the rows above its own, never a row below. Rooms
+ *    that share a row do not know each other.
+ *
+ * A door is a file that a package exports by name: it only gathers, so it may import anything of its package, and no
+ * file of the package imports it.
  */
 export const layers: readonly (readonly string[])[] = [
   ['base'],
@@ -28,35 +33,13 @@ export const layers: readonly (readonly string[])[] = [
   ['runtime'],
   ['replay'],
   ['store/files', 'store/sql'],
-  ['store/memory', 'store/sqlite', 'store/postgres'],
+  ['store/memory', 'store/sqlite'],
   ['store'],
   ['contracts'],
   ['outbound'],
   // Runs tools in the kernel's own sandbox.
   ['sandbox'],
-  ['telemetry'],
-  // Shared by all adapters, then one room for each framework. Some build on another.
-  ['adapters/answer'],
-  ['adapters/adopt'],
-  ['adapters/run'],
-  [
-    'adapters/ag-ui',
-    'adapters/ai-sdk',
-    'adapters/anthropic',
-    'adapters/claude-agent',
-    'adapters/google-genai',
-    'adapters/langchain',
-    'adapters/openai',
-  ],
-  ['adapters/google-adk', 'adapters/mastra', 'adapters/openai-agents'],
-  // MCP: what others wrote (configurations, listed tools), what people answered about it, and how servers are. The
-  // HTTP server shows these. What serves MCP is above it.
-  ['mcp/config', 'mcp/tools'],
-  ['mcp/review', 'mcp/status'],
-  ['http', 'react', 'testing', 'notifications'],
-  ['mcp/serve'],
-  ['mcp/govern', 'mcp/gateway'],
-  ['cli'],
+  ['testing'],
 ];
 
 /** Folders that only compute: of Node they may use digests and inspection only. */
@@ -69,7 +52,8 @@ const pureMayUse = new Set(['node:crypto', 'node:util', 'node:module']);
  * register their process id, and test helpers check whether recording is allowed. The sandbox filters the environment
  * and shows the running Node inside.
  */
-const readsProcess = new Set(['cli', 'contracts', 'sandbox', 'store', 'store/files', 'testing']);
+const readsProcess = new Set(['contracts', 'sandbox', 'store', 'store/files', 'testing']);
+const isProgram = (path: string): boolean => /^packages\/(?:cli|create-quittance)\//.test(path);
 
 const bannedLines: readonly [RegExp, string][] = [
   [/@ts-(nocheck|ignore)\b/, 'silences the compiler; `@ts-expect-error` belongs in a type test'],
@@ -100,40 +84,66 @@ const listing = (): string => layers.map((row) => row.join(' | ')).join(' < ');
 
 const rooms = layers.flat();
 
-/** The room of a file: its folder in src/, or the folder in that one if such folders are listed. */
+const core = 'packages/quittance/src/';
+const packages = readPackages();
+const packageOf = (path: string): Package | undefined =>
+  packages.find(({ folder }) => path.startsWith(`${folder}/`));
+
+/** The room of a file of the core: its folder, or the folder in that one if such folders are listed. */
 function folderOf(path: string): string | undefined {
-  const [first, second] = path.split('/').slice(1, -1);
+  if (!path.startsWith(core)) return undefined;
+  const [first, second] = path.slice(core.length).split('/').slice(0, -1);
   const hasRooms = rooms.some((room) => room.startsWith(`${first}/`));
   return hasRooms && second !== undefined ? `${first}/${second}` : first;
 }
 
 const rowOf = (folder: string): number => layers.findIndex((row) => row.includes(folder));
 
-const isDoor = (path: string): boolean =>
-  /^src\/(?:[^/]+|[^/]+\/index|store\/[^/]+\/index)\.tsx?$/.test(path);
+const doors = new Set(packages.flatMap((each) => each.doors.map(({ source }) => source)));
+const isDoor = (path: string): boolean => doors.has(path);
 
 function homeless({ path }: Source): string[] {
-  const folder = folderOf(path);
-  if (isDoor(path) || folder === undefined) return [];
+  if (isDoor(path)) return [];
   if (/\/index\.tsx?$/.test(path))
     return [`${path}: an index.ts is allowed only at a door. Import the files of this folder instead.`];
-  if (rowOf(folder) !== -1) return [];
+  const folder = folderOf(path);
+  if (folder === undefined || rowOf(folder) !== -1) return [];
   return [`${path}: the folder "${folder}" has no place in the order. Known, lowest first: ${listing()}.`];
 }
 
-function wrongDirection({ from, to, isFile, line }: Import): string[] {
-  if (/^quittance(\/|$)/.test(to))
-    return [
-      `${from}:${line} imports the package by its own name. Import the file that declares what you need.`,
-    ];
-  if (!isFile) return [];
-  if (!to.startsWith('src/'))
-    return [`${from}:${line} imports ${to}, outside src/. What is published imports src/ and packages only.`];
-  if (!/\.(tsx?|json)$/.test(to)) return [`${from}:${line} imports ${to} without its file extension (.ts).`];
-  if (isDoor(from)) return [];
+function wrongDirection(found: Import): string[] {
+  return found.isFile ? [...wrongPackage(found), ...wrongRoom(found)] : unlisted(found);
+}
+
+/** A package of others must be listed too, so that it is installed with the package. */
+function unlisted({ from, to, line }: Import): string[] {
+  const mine = packageOf(from);
+  const name = /^(?:@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? to;
+  if (mine === undefined || to.startsWith('node:') || mine.dependencies.has(name)) return [];
+  return [`${from}:${line} imports ${to}, which ${mine.folder}/package.json does not list.`];
+}
+
+function wrongPackage({ from, to, name, line }: Import): string[] {
+  const [mine, theirs] = [packageOf(from), packageOf(to)];
+  if (mine === undefined) return [];
+  if (theirs === undefined)
+    return [`${from}:${line} imports ${to}, outside the packages. What is published imports packages only.`];
+  if (mine.folder === theirs.folder)
+    return name === undefined
+      ? []
+      : [`${from}:${line} imports the package by its own name. Import the file that declares what you need.`];
+  if (name === undefined) return [`${from}:${line} imports ${to} by its path. Import it as ${theirs.name}.`];
+  if (mine.dependencies.has(theirs.name)) return [];
+  return [`${from}:${line} imports ${theirs.name}, which ${mine.folder}/package.json does not list.`];
+}
+
+function wrongRoom({ from, to, name, line }: Import): string[] {
+  if (name === undefined && !/\.(tsx?|json)$/.test(to))
+    return [`${from}:${line} imports ${to} without its file extension (.ts).`];
+  const [mine, theirs] = [folderOf(from), folderOf(to)];
+  if (packageOf(from) !== packageOf(to) || name !== undefined || isDoor(from)) return [];
   if (isDoor(to))
     return [`${from}:${line} imports the door ${to}. Import the file that declares what you need.`];
-  const [mine, theirs] = [folderOf(from), folderOf(to)];
   if (mine === undefined || theirs === undefined || mine === theirs) return [];
   const [myRow, theirRow] = [rowOf(mine), rowOf(theirs)];
   if (myRow === -1 || theirRow === -1) return []; // reported by homeless
@@ -182,11 +192,11 @@ function impure({ from, to, line }: Import): string[] {
 
 function processReads(source: Source): string[] {
   const folder = folderOf(source.path);
-  if (folder !== undefined && readsProcess.has(folder)) return [];
+  if (isProgram(source.path) || (folder !== undefined && readsProcess.has(folder))) return [];
   const found: string[] = [];
   const say = (node: ts.Node, what: string): void => {
     found.push(
-      `${source.path}:${lineOf(source, node)} ${what}. Only src/cli may; pass the value in instead.`,
+      `${source.path}:${lineOf(source, node)} ${what}. Only packages/cli may; pass the value in instead.`,
     );
   };
   walk(source.tree, (node) => {
@@ -195,7 +205,7 @@ function processReads(source: Source): string[] {
   });
   for (const { to, line } of importsOf(source))
     if (to === 'node:process' || to === 'process')
-      found.push(`${source.path}:${line} imports ${to}. Only src/cli may; pass the value in instead.`);
+      found.push(`${source.path}:${line} imports ${to}. Only packages/cli may; pass the value in instead.`);
   return found;
 }
 
@@ -234,14 +244,17 @@ function moduleState(source: Source): string[] {
 }
 
 /** How threads are ended from outside, the only file that does so, and what its threads do: no database may be opened there. */
-const endsThreads = new Set(['src/threads/task-thread.ts', 'src/http/contract-threads.ts']);
-const endedThread = 'src/http/contract-task.ts';
+const endsThreads = new Set([
+  'packages/quittance/src/threads/task-thread.ts',
+  'packages/server/src/http/contract-threads.ts',
+]);
+const endedThread = 'packages/server/src/http/contract-task.ts';
 
 function databaseInEndedThread(imports: readonly Import[]): string[] {
   const reached = new Set([endedThread]);
   for (const path of reached) for (const { from, to } of imports) if (from === path) reached.add(to);
   return [...reached]
-    .filter((path) => path.startsWith('src/store/') || path === 'node:sqlite')
+    .filter((path) => path.startsWith(`${core}store/`) || path === 'node:sqlite')
     .map(
       (path) => `${endedThread} reaches ${path}: a thread with a database must not be ended from outside.`,
     );

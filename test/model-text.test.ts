@@ -154,7 +154,9 @@ it('no text in the sources that is written for the model names an API', () => {
   const found: string[] = [];
   let looked = 0;
   for (const { path, tree } of readSources().filter(({ path: file }) =>
-    /^src\/(?:runtime|call|replay|adapters)\//.test(file),
+    /^packages\/(?:quittance\/src\/(?:runtime|call|replay)|(?!quittance|server|mcp|cli|postgres|react|console|opentelemetry)[\w-]+\/src)\//.test(
+      file,
+    ),
   ))
     walk(tree, (node) => {
       const value =

@@ -37,9 +37,9 @@ describe('the required names', () => {
   });
 
   it('are in files that exist, if the page names one', () => {
-    for (const [, path] of page.matchAll(/`(src\/[^`]+\.ts)`/g))
+    for (const [, path] of page.matchAll(/`(packages\/[^`]+\.ts)`/g))
       expect(readFileSync(path ?? '', 'utf8')).not.toBe('');
-    const places = [...page.matchAll(/`(\w+)` in `(src\/[^`]+\.ts)`/g)];
+    const places = [...page.matchAll(/`(\w+)` in `(packages\/[^`]+\.ts)`/g)];
     expect(places.length).toBeGreaterThan(0);
     for (const [, name, path] of places)
       expect(readFileSync(path ?? '', 'utf8')).toMatch(new RegExp(`export (?:const|function) ${name}\\b`));

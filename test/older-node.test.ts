@@ -69,7 +69,7 @@ test('opening a SQLite ledger on an older Node says what to install, and creates
 });
 
 test('the command line works on contracts without SQLite, and says what to install for a ledger', async () => {
-  const cli = join(root, isPackageBuilt() ? 'dist/cli.js' : 'packages/cli/src/main.ts');
+  const cli = join(root, isPackageBuilt() ? 'packages/cli/dist/main.js' : 'packages/cli/src/main.ts');
   expect(
     (await withoutSqlite(cli, 'contracts', 'check', 'packages/quittance/templates/file-agent.yaml')).stderr,
   ).toBe('');

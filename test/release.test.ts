@@ -88,21 +88,26 @@ describe('npm run changelog and npm run release, in a repository', () => {
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'quittance-release-'));
-    for (const path of ['scripts/changelog.ts', 'scripts/release.ts', 'scripts/release'])
+    for (const path of ['changelog.ts', 'packages.ts', 'release.ts', 'release'].map(
+      (name) => `scripts/${name}`,
+    ))
       cpSync(join(root, path), join(folder, path), { recursive: true });
     mkdirSync(join(folder, 'test'));
     mkdirSync(join(folder, 'src'));
     write('test/doors.txt', 'quittance\n');
     write('src/a.ts', '');
     write('CHANGELOG.md', changelog);
-    write(
-      'package.json',
-      '{\n  "version": "0.1.0",\n  "type": "module",\n  "dependencies": { "a": "0.1.0" }\n}\n',
-    );
-    write(
-      'package-lock.json',
-      '{\n  "version": "0.1.0",\n  "packages": {\n    "": { "version": "0.1.0" },\n    "a": { "version": "0.1.0" }\n  }\n}\n',
-    );
+    const manifest = (text: object): string => `${JSON.stringify({ version: '0.1.0', ...text }, null, 2)}\n`;
+    const dependencies = { a: '0.1.0', quittance: '0.1.0' };
+    write('package.json', manifest({ type: 'module', dependencies: { a: '0.1.0' } }));
+    mkdirSync(join(folder, 'packages/cli'), { recursive: true });
+    write('packages/cli/package.json', manifest({ name: '@quittance/cli', dependencies }));
+    const packages = {
+      '': { version: '0.1.0' },
+      'node_modules/a': { version: '0.1.0' },
+      'packages/cli': { version: '0.1.0', dependencies },
+    };
+    write('package-lock.json', manifest({ packages }));
     git('init', '--quiet', '--initial-branch=main');
     git('add', '.');
     commit('Begin');
@@ -112,16 +117,14 @@ describe('npm run changelog and npm run release, in a repository', () => {
 
   test('a change that users cannot see needs no entry', () => {
     write('src/a.ts', 'export {};\n');
-    write(
-      'package.json',
-      readFileSync(join(folder, 'package.json'), 'utf8').replace('{\n', '{\n  "private": true,\n'),
-    );
+    const manifest = 'packages/cli/package.json';
+    write(manifest, readFileSync(join(folder, manifest), 'utf8').replace('{\n', '{\n  "private": true,\n'));
     expect(run('scripts/changelog.ts')).toMatchObject({ status: 0, stderr: '' });
   });
 
   test.each([
     ['test/doors.txt', 'quittance\nnewName\n', 'the exported names (test/doors.txt)'],
-    ['package.json', '{ "version": "0.1.0", "type": "module", "engines": {} }\n', '`engines`'],
+    ['packages/cli/package.json', '{ "version": "0.1.0", "engines": {} }\n', '`engines`'],
   ])('a changed %s needs one', (path, text, named) => {
     write(path, text);
     const missing = run('scripts/changelog.ts');
@@ -139,7 +142,7 @@ describe('npm run changelog and npm run release, in a repository', () => {
     expect(run('scripts/changelog.ts').status).toBe(0);
   });
 
-  test('a release sets the version of the package only, and is prepared on a clean tree only', () => {
+  test('a release sets the version of the packages only, and is prepared on a clean tree only', () => {
     write('src/a.ts', 'export {};\n');
     expect(run('scripts/release.ts', '0.2.0')).toMatchObject({
       status: 1,
@@ -147,12 +150,17 @@ describe('npm run changelog and npm run release, in a repository', () => {
     });
     commit('Change it');
     expect(run('scripts/release.ts', '0.2.0').status).toBe(0);
-    expect(git('diff', '--stat=200', '--', 'package.json', 'package-lock.json')).toContain(
-      '3 insertions(+), 3 deletions(-)',
+    expect(git('diff', '--stat=200', '--', 'package.json', 'package-lock.json', 'packages')).toContain(
+      '7 insertions(+), 7 deletions(-)',
     );
+    const dependencies = { a: '0.1.0', quittance: '0.2.0' };
     expect(JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))).toMatchObject({
       version: '0.2.0',
-      packages: { '': { version: '0.2.0' }, a: { version: '0.1.0' } },
+      packages: {
+        '': { version: '0.2.0' },
+        'node_modules/a': { version: '0.1.0' },
+        'packages/cli': { version: '0.2.0', dependencies },
+      },
     });
     expect(run('scripts/release.ts', '--publish')).toMatchObject({
       status: 1,

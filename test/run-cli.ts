@@ -22,7 +22,7 @@ export const cliCommand = (...args: readonly string[]): readonly [command: strin
   process.execPath,
   ...evenPriority,
   ...packageArguments(),
-  join(root, isPackageBuilt() ? 'dist/cli.js' : 'packages/cli/src/main.ts'),
+  join(root, isPackageBuilt() ? 'packages/cli/dist/main.js' : 'packages/cli/src/main.ts'),
   ...args,
 ];
 

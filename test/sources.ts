@@ -1,11 +1,12 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import ts from 'typescript';
+import { readPackages } from '../scripts/packages.ts';
 
 /** The repository, wherever it is checked out. */
 export const root: string = join(import.meta.dirname, '..');
 
-/** One file under src/, with a path relative to the repository (`packages/quittance/src/call/decide.ts`). */
+/** One file of a package, with a path relative to the repository (`packages/quittance/src/call/decide.ts`). */
 export interface Source {
   readonly path: string;
   readonly text: string;
@@ -15,15 +16,17 @@ export interface Source {
 /** An import as written: static, type-only, re-exported, dynamic or inside a type (`import('./x.ts').X`). */
 export interface Import {
   readonly from: string;
-  /** A repository path if `isFile`, otherwise the name of a package or `node:` module. */
+  /** A repository path if `isFile`, otherwise the name of another package or `node:` module. */
   readonly to: string;
   readonly isFile: boolean;
+  /** The name of the package of this repository, if the import says it instead of a path. */
+  readonly name: string | undefined;
   readonly line: number;
 }
 
 /** Every published source file. Their tests may import anything and are left out. */
 export function readSources(): Source[] {
-  return globSync('src/**/*.{ts,tsx}', { cwd: root })
+  return globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root, exclude: ['packages/console/**'] })
     .map((path) => path.split(sep).join('/'))
     .filter((path) => !/\.test(-d)?\.tsx?$/.test(path))
     .toSorted()
@@ -39,11 +42,39 @@ export function importsOf(source: Source): Import[] {
   walk(source.tree, (node) => {
     const specifier = specifierOf(node);
     if (specifier === undefined) return;
-    const isFile = specifier.text.startsWith('.');
-    const to = isFile ? posix.join(posix.dirname(source.path), specifier.text) : specifier.text;
-    found.push({ from: source.path, to, isFile, line: lineOf(source, node) });
+    const line = lineOf(source, node);
+    if (specifier.text.startsWith('.')) {
+      const to = posix.join(posix.dirname(source.path), specifier.text);
+      found.push({ from: source.path, to, isFile: true, name: undefined, line });
+      return;
+    }
+    const own = findOwn(specifier.text);
+    found.push({
+      from: source.path,
+      to: own?.path ?? specifier.text,
+      isFile: own !== undefined,
+      name: own?.name,
+      line,
+    });
   });
   return found;
+}
+
+const packages = readPackages();
+
+/** The module of this repository that a program imports by the name of its package. */
+function findOwn(specifier: string): { readonly name: string; readonly path: string } | undefined {
+  for (const { name, folder, doors } of packages) {
+    const door = doors.find((each) => each.name === specifier);
+    if (door !== undefined) return { name, path: door.source };
+    const [, inner] = specifier.startsWith(`${name}/`)
+      ? (/^(?:internal|src)\/(.+?)(?:\.tsx?)?$/.exec(specifier.slice(name.length + 1)) ?? [])
+      : [];
+    if (inner === undefined) continue;
+    const isPage = existsSync(join(root, `${folder}/src/${inner}.tsx`));
+    return { name, path: `${folder}/src/${inner}.${isPage ? 'tsx' : 'ts'}` };
+  }
+  return undefined;
 }
 
 function specifierOf(node: ts.Node): ts.StringLiteralLike | undefined {

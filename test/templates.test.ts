@@ -24,10 +24,12 @@ test.each([...generated.keys()])('%s is up to date (npm run docs writes it again
 });
 
 test('every document in templates/ is a template', () => {
-  const documents = globSync('templates/*.yaml', { cwd: root }).filter(
+  const documents = globSync('packages/quittance/templates/*.yaml', { cwd: root }).filter(
     (path) => !path.endsWith('.cases.yaml'),
   );
-  expect(templateNames.map((name) => `templates/${name}.yaml`)).toEqual(documents.toSorted());
+  expect(templateNames.map((name) => `packages/quittance/templates/${name}.yaml`)).toEqual(
+    documents.toSorted(),
+  );
 });
 
 const least: Readonly<Record<string, number>> = {
@@ -40,7 +42,7 @@ const least: Readonly<Record<string, number>> = {
 
 describe.each(templateNames)('the template %s', (name) => {
   test('does what its cases say', async () => {
-    const path = join(root, `templates/${name}.cases.yaml`);
+    const path = join(root, `packages/quittance/templates/${name}.cases.yaml`);
     const reading = readCases(readFileSync(path), path);
     if (!reading.ok) throw new Error(JSON.stringify(reading.problems));
     const results = await runCases(reading.file, (options) =>

@@ -31,7 +31,10 @@ test('every kind of function reports that it was entered and left', () => {
 function stepsOf(...calls: readonly string[]): readonly Step[] {
   const open: Step[] = [];
   return calls.map((call, frame) => {
-    if (call !== ')') return open[open.push({ type: 'entered', frame, path: `src/${call}.ts` }) - 1] as Step;
+    if (call !== ')')
+      return open[
+        open.push({ type: 'entered', frame, path: `packages/quittance/src/${call}.ts` }) - 1
+      ] as Step;
     const last = open.pop() as Step;
     return { ...last, type: 'left' };
   });

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
@@ -24,9 +25,10 @@ const compressAssets: Plugin = {
 const firstModules = new Set([join(import.meta.dirname, 'src/main.tsx')]);
 for (const path of firstModules)
   for (const [, to = ''] of readFileSync(path, 'utf8').matchAll(
-    /^(?:import|export)(?! type\b)[^;]*? from '(\.[^']+\.tsx?)';$/gm,
+    /^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm,
   ))
-    firstModules.add(resolve(dirname(path), to));
+    if (/^\.[^']+\.tsx?$/.test(to)) firstModules.add(resolve(dirname(path), to));
+    else if (to.includes('quittance')) firstModules.add(fileURLToPath(import.meta.resolve(to)));
 
 /** What several later pages share is one file: many small files compress badly, and a browser loads them all anyway. */
 const sharedByPages = {
@@ -50,7 +52,7 @@ export default defineConfig({
     },
   },
   build: {
-    outDir: '../../dist/console',
+    outDir: '../server/dist/console',
     emptyOutDir: true,
     target: 'es2022',
     // No inlining: the content security policy allows only scripts and styles in files of the server.

@@ -3,12 +3,12 @@
  * lines has a recorded value in meters.json, which may only go down.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
 
 export type Meters = {
-  /** Files of `src` that run for a plain call on SQLite. */
+  /** Files of the packages that run for a plain call on SQLite. */
   readonly filesOfPlainCall: number;
   /** The same for a call that is held, and approved in another process. */
   readonly filesOfHeldCall: number;
@@ -29,18 +29,18 @@ export function measure(root: string): Meters {
   const sources = readSources(root);
   return {
     ...traceCalls(root),
-    filesWithOneImporter: [...countImporters(sources).values()].filter((count) => count === 1).length,
+    filesWithOneImporter: [...countImporters(root, sources).values()].filter((count) => count === 1).length,
     membersOfLedger: countLedgerMembers(root),
     kindsOfThreads: countThreads(sources),
   };
 }
 
-/** Lines of `src` by folder, without tests. Printed, not enforced. */
+/** Lines by package, and of the core by room, without tests. Printed, not enforced. */
 export function linesByFolder(root: string): ReadonlyMap<string, number> {
   const lines = new Map<string, number>();
   for (const [path, text] of readSources(root)) {
-    const [, folder = ''] = relative(root, path).split('/');
-    const name = folder.endsWith('.ts') ? 'doors' : folder;
+    const [, folder = '', , room = ''] = relative(root, path).split('/');
+    const name = folder !== 'quittance' ? folder : room.endsWith('.ts') ? 'doors' : `quittance/${room}`;
     lines.set(name, (lines.get(name) ?? 0) + text.split('\n').length - 1);
   }
   return lines;
@@ -56,14 +56,13 @@ export const worseMeters = (measured: Meters, recorded: Meters): readonly string
     );
 
 function readSources(root: string): Sources {
-  const folder = join(root, 'src');
-  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.tsx?$/.test(name) && !/\.(?:test|test-d|property\.test)\.tsx?$/.test(name))
-    .map((name) => join(folder, name));
+  const paths = globSync('packages/*/src/**/*.{ts,tsx}', { cwd: root, exclude: ['packages/console/**'] })
+    .filter((name) => !/\.(?:test|test-d|property\.test)\.tsx?$/.test(name))
+    .map((name) => join(root, name));
   return new Map(paths.map((path) => [path, readFileSync(path, 'utf8')]));
 }
 
-function countImporters(sources: Sources): ReadonlyMap<string, number> {
+function countImporters(root: string, sources: Sources): ReadonlyMap<string, number> {
   const counts = new Map([...sources.keys()].map((path) => [path, 0]));
   for (const [path, text] of sources) {
     const imported = new Set(
@@ -71,6 +70,10 @@ function countImporters(sources: Sources): ReadonlyMap<string, number> {
         resolve(dirname(path), name),
       ),
     );
+    for (const [, folder = '', inner = ''] of text.matchAll(
+      /'(?:@quittance\/)?([a-z-]+)\/internal\/([\w/.-]+)'/g,
+    ))
+      imported.add(join(root, 'packages', folder, 'src', `${inner}.ts`));
     for (const each of imported) if (counts.has(each)) counts.set(each, (counts.get(each) ?? 0) + 1);
   }
   return counts;

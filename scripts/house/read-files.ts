@@ -14,8 +14,9 @@ export type FileReading = {
   readonly hits: readonly Hit[];
 };
 
-const folders = 'bench conformance console demo docs examples scripts src test'.split(' ');
-const skipped = /(?:^|\/)(?:node_modules|dist|coverage|images)$|^test\/frameworks\/oldest\/run$/;
+const folders = 'bench conformance demo docs examples packages scripts test'.split(' ');
+const skipped =
+  /(?:^|\/)(?:node_modules|dist|coverage|images)$|^packages\/quittance\/docs$|^test\/frameworks\/oldest\/run$/;
 /** Generated files are skipped: the check reads their sources. */
 const generated = /^\s*(?:<!--|\/\*\*?|\/\/) .*(?:Generated (?:by|from)|Written by `npm run docs`)/;
 const isTest = (path: string): boolean => path.startsWith('test/') || /\.test(?:-d)?\.tsx?$/.test(path);

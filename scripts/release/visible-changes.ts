@@ -6,8 +6,8 @@ export type ChangedFile = { readonly path: string; readonly before: string; read
 /** Files that change only if users can see the change, and the part of the product each describes. */
 const visible: readonly (readonly [pattern: RegExp, part: string])[] = [
   [/^test\/doors\.txt$/, 'the exported names'],
-  [/^schema\//, 'the events or the contract language'],
-  [/^templates\//, 'the templates'],
+  [/^packages\/quittance\/schema\//, 'the events or the contract language'],
+  [/^packages\/quittance\/templates\//, 'the templates'],
   [/^docs\/(?:reason-codes|outcomes|audit|model-content)\.md$/, 'the reasons or the outcomes'],
 ];
 
@@ -24,8 +24,8 @@ const manifestFields = [
 /** The parts of the product that changed. */
 export function visibleChanges(files: readonly ChangedFile[]): string[] {
   const parts = files.flatMap(({ path, before, after }) => {
-    if (path === 'package.json')
-      return changedFields(before, after).map((field) => `\`${field}\` of package.json`);
+    if (/^packages\/[^/]+\/package\.json$/.test(path))
+      return changedFields(before, after).map((field) => `\`${field}\` of ${path}`);
     return visible.filter(([pattern]) => pattern.test(path)).map(([, part]) => `${part} (${path})`);
   });
   return [...new Set(parts)];

@@ -50,9 +50,9 @@ export function summarizeTrace(trace: readonly Step[]): TraceSummary {
   };
 }
 
-const folderOf = (path: string): string => path.split('/')[1] ?? '';
+const folderOf = (path: string): string => path.replace('packages/quittance/src/', '').split('/')[0] ?? '';
 
 function stepOf(path: string): string | undefined {
-  const [, step = ''] = /^src\/runtime\/([a-z-]+)\.ts$/.exec(path) ?? [];
+  const [, step = ''] = /^packages\/quittance\/src\/runtime\/([a-z-]+)\.ts$/.exec(path) ?? [];
   return stepFiles.has(step) ? step : undefined;
 }

@@ -14,7 +14,7 @@ function payTool() {
 }
 
 test('a helper whose answer makes no call refuses to start', async () => {
-  const starting = governLoop('@quittance/openai', payTool().tools, {}, async () => []);
+  const starting = governLoop('@quittance/openai', import.meta.url, payTool().tools, {}, async () => []);
   await expect(starting).rejects.toMatchObject({
     code: 'adapter.unsafe',
     message: expect.stringContaining('never reached the ledger') as string,

@@ -23,7 +23,7 @@ export default async function setup(): Promise<() => void> {
     join(root, `node_modules/.cache/chromium-${browserVersion()}`),
   );
   if (isPackageBuilt()) {
-    process.env[consoleFolderName] = join(root, 'dist/console');
+    process.env[consoleFolderName] = join(root, 'packages/server/dist/console');
     return () => undefined;
   }
   const folder = mkdtempSync(join(tmpdir(), 'quittance-console-build-'));

@@ -104,7 +104,11 @@ test('every project for every framework and store has types that match', async (
   for (const { name } of projects) expect(stdout).toContain(`/${name}/agent.test.ts`);
 });
 
-const cli = join(import.meta.dirname, '../..', isPackageBuilt() ? 'dist/cli.js' : 'packages/cli/src/main.ts');
+const cli = join(
+  import.meta.dirname,
+  '../..',
+  isPackageBuilt() ? 'packages/cli/dist/main.js' : 'packages/cli/src/main.ts',
+);
 
 const testProject = (name: string) =>
   run(

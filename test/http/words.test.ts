@@ -12,7 +12,7 @@ import { libraryName } from './library-name.ts';
  * them.
  */
 const saidBefore =
-  /^src\/(?:cli|react|adapters|mcp|replay|testing|view|store|tool|contracts|policy|sandbox)\/|^src\/[\w-]+\.ts$|^src\/runtime\/(?:create-runtime|body-context|open-turn|until-decided|turn|run-handler|behavior|behavior-reader|behaviors|call-options|views|confirm)\.ts$|^src\/http\/(?:console-options|http-words|create-http-server|pages)\.ts$|^src\/base\/error\.ts$/;
+  /^packages\/(?!quittance\/|server\/)|^packages\/(?:quittance|server)\/src\/(?:mcp-reviews|replay|testing|view|store|tool|contracts|policy|sandbox)\/|^packages\/(?:quittance|server)\/src\/[\w-]+\.ts$|^packages\/quittance\/src\/runtime\/(?:create-runtime|body-context|open-turn|until-decided|turn|run-handler|behavior|behavior-reader|behaviors|call-options|views|confirm)\.ts$|^packages\/server\/src\/http\/(?:console-options|http-words|create-http-server|pages)\.ts$|^packages\/quittance\/src\/base\/error\.ts$/;
 
 const overHttp = (code: ErrorCode, message: string): string => {
   const { title, detail } = toProblem(new QuittanceError(code, message));

@@ -12,14 +12,17 @@ import { layerOptions } from '../../packages/cli/src/settings/layered-options.ts
 import { serveSettings } from '../../packages/cli/src/settings/serve-settings.ts';
 import { settingVariable } from '../../packages/cli/src/settings/setting.ts';
 import { parseSpan } from '../../packages/cli/src/time-text.ts';
+import { readPackages } from '../../scripts/packages.ts';
 import { root } from '../sources.ts';
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
-  readonly bin: { readonly quittance: string };
-  readonly peerDependencies: Readonly<Record<string, string>>;
   readonly engines: { readonly node: string };
 };
+/** What a setting of the server may need: the peers of its packages. */
+const peers = new Set(
+  readPackages().flatMap(({ manifest: { peerDependencies } }) => Object.keys(peerDependencies ?? {})),
+);
 const variables = [...Object.keys(serveSettings).map(settingVariable), 'QUITTANCE_CONFIG', 'NODE_ENV'];
 
 /** The options that the service gets, or an error as the program prints it. */
@@ -75,10 +78,9 @@ describe('the Dockerfile', () => {
       [...run.matchAll(/npm run (\S+)/g)].map(([, name = '']) => name),
     );
     expect(scripts.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
-    const known = manifest.peerDependencies;
     const [installed = ''] = of('RUN').filter((run) => run.includes('npm install'));
     const names = installed.slice(installed.indexOf('.tgz ') + 5).split(' ');
-    expect(names.filter((name) => !Object.hasOwn(known, name))).toEqual([]);
+    expect(names.filter((name) => !peers.has(name))).toEqual([]);
     // Every optional package that a setting of the server can need, except telemetry, which the host loads.
     expect(names.toSorted()).toEqual(['nodemailer', 'openid-client', 'pg']);
   });
@@ -90,7 +92,7 @@ describe('the Dockerfile', () => {
     expect(after.filter(({ name }) => name === 'RUN')).toEqual([]);
     expect(Object.keys(env).filter((name) => !variables.includes(name))).toEqual([]);
     const entry = JSON.parse(last.find(({ name }) => name === 'ENTRYPOINT')?.rest ?? '[]') as string[];
-    expect(entry).toEqual(['node', join('node_modules/quittance', manifest.bin.quittance)]);
+    expect(entry).toEqual(['node', 'node_modules/@quittance/cli/dist/main.js']);
     const [command, ...args] = JSON.parse(last.find(({ name }) => name === 'CMD')?.rest ?? '[]') as string[];
     expect(command).toBe(serveCommand.name);
     expect(() => readServe(args, env)).not.toThrow();

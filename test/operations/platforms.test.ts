@@ -1,8 +1,8 @@
 /** No code depends on one system without a fallback: every place that uses a feature of one system is listed. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { root } from '../sources.ts';
+import { readSources, root } from '../sources.ts';
 
 /** Features of one system, and the files that may use them because they have a fallback or only name them in a text. */
 const features: readonly {
@@ -15,8 +15,8 @@ const features: readonly {
     pattern: /(?:readFileSync|readlinkSync|open|openSync|statSync)\([`'"]\/(?:proc|dev|sys)\b|= '\/proc/,
     files: [
       'packages/quittance/src/sandbox/run-sandboxed.ts',
-      'packages/quittance/src/threads/thread-clock.ts',
       'packages/quittance/src/store/files/system-process.ts',
+      'packages/quittance/src/threads/thread-clock.ts',
     ],
   },
   {
@@ -51,9 +51,7 @@ const features: readonly {
   },
 ];
 
-const sources = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !/\.test(?:-d)?\.ts$/.test(entry.name))
-  .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+const sources = readSources().map(({ path }) => path);
 
 test.each(features)('$name', ({ pattern, files }) => {
   const found = sources.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')));

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
-import type { PostgresLedgerOptions } from '../../packages/postgres/src/settings.ts';
+import type { PostgresLedgerOptions } from '../../packages/quittance/src/store/postgres-package.ts';
 import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import type { PgProxy } from './start-proxy.ts';
 import { startProxy } from './start-proxy.ts';

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { migrations } from '../../packages/postgres/src/migrations.ts';
 import { PgPool } from '../../packages/postgres/src/pg-pool.ts';
 import { readSettings } from '../../packages/postgres/src/settings.ts';
-import { openMigration } from '../../packages/cli/src/ledgers/open-migration.ts';
+import { openMigration } from '../../packages/postgres/src/open-migration.ts';
 import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import { runCli } from '../run-cli.ts';
 import { confirming, runProgramHere } from '../run-program.ts';

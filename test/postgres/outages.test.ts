@@ -10,7 +10,7 @@ import { createRuntime, defineTool } from 'quittance';
 import type { Runtime, ToolOutcome } from 'quittance';
 import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
-import type { PostgresLedgerOptions } from '../../packages/postgres/src/settings.ts';
+import type { PostgresLedgerOptions } from '../../packages/quittance/src/store/postgres-package.ts';
 import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import { PgServer } from './pg-server.ts';
 import type { PgProxy } from './start-proxy.ts';

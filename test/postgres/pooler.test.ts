@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createRuntime, defineTool } from 'quittance';
 import type { OpenLedger } from '../../packages/quittance/src/ledger/ledger.ts';
 import { openPostgresLedger } from '../../packages/postgres/src/open-postgres-ledger.ts';
-import type { PostgresLedgerOptions } from '../../packages/postgres/src/settings.ts';
+import type { PostgresLedgerOptions } from '../../packages/quittance/src/store/postgres-package.ts';
 import { ledgerContract } from '../../packages/quittance/src/testing/ledger-contract.ts';
 import { SampleCall } from '../../packages/quittance/src/testing/sample-call.ts';
 import { PgServer } from './pg-server.ts';

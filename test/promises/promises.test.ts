@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { promises } from './promises.ts';
 
 /** A test cites a promise by its id in brackets in the title: `it('[one-outcome] …')`. */
-const citations = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
+const citations = globSync(['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'])
   .filter((file) => !file.endsWith('promises.test.ts'))
   .flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/\b(?:it|test)\w*\(\s*[`'"]\[([a-z-]+)\]/g)].map(

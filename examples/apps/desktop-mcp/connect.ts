@@ -7,8 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 const here = import.meta.dirname;
 
 export const cli: string =
-  process.env['QUITTANCE_CLI'] ??
-  fileURLToPath(import.meta.resolve('quittance/package.json')).replace('package.json', 'dist/cli.js');
+  process.env['QUITTANCE_CLI'] ?? fileURLToPath(import.meta.resolve('@quittance/cli/main'));
 
 export type Desktop = {
   readonly call: (tool: string, order: string) => Promise<string>;

@@ -89,7 +89,7 @@ export type AgUi = {
 export function createAgUi(options: { readonly runtime: Runtime; readonly onTrouble?: OnTrouble }): AgUi {
   checkObject('createAgUi', options);
   const { runtime, onTrouble } = options;
-  reportVersions('@quittance/ag-ui', onTrouble);
+  reportVersions('@quittance/ag-ui', onTrouble, import.meta.url);
   const questionsOf = async (sessionId: string): Promise<readonly ConfirmationView[]> => {
     const found: ConfirmationView[] = [];
     let cursor: string | undefined;

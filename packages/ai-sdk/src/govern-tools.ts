@@ -70,7 +70,7 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   options: AiSdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
   checkObject('@quittance/ai-sdk: governTools', options);
-  reportVersions('@quittance/ai-sdk', options.onTrouble);
+  reportVersions('@quittance/ai-sdk', options.onTrouble, import.meta.url);
   refuseNoRecord('@quittance/ai-sdk', tools);
   await selfTest('@quittance/ai-sdk', sendProbe(wrap));
   return wrap(tools, options);

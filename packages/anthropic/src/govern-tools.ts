@@ -86,8 +86,12 @@ export async function governTools(
   tools: LoopTools,
   options: LoopOptions = {},
 ): Promise<GovernedLoop<AnthropicRun>> {
-  const loop = await governLoop('@quittance/anthropic', tools, options, (run, { id, name }) =>
-    toAnthropicRun(run).answer([{ type: 'tool_use', id, name, input: {} }]),
+  const loop = await governLoop(
+    '@quittance/anthropic',
+    import.meta.url,
+    tools,
+    options,
+    (run, { id, name }) => toAnthropicRun(run).answer([{ type: 'tool_use', id, name, input: {} }]),
   );
   return { runtime: loop.runtime, run: (turnOptions) => toAnthropicRun(loop.run(turnOptions)) };
 }

@@ -54,7 +54,7 @@ export async function governTools(
   options: ClaudeAgentOptions,
 ): Promise<GovernedTools> {
   checkObject('@quittance/claude-agent: governTools', options);
-  reportVersions('@quittance/claude-agent', options.onTrouble);
+  reportVersions('@quittance/claude-agent', options.onTrouble, import.meta.url);
   refuseNoList('@quittance/claude-agent', tools);
   await selfTest('@quittance/claude-agent', sendProbe(wrap));
   return wrap(tools, options);

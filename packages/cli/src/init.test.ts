@@ -56,7 +56,7 @@ test('a project in the current folder gets the name of that folder', async () =>
 
 test('explains how to install the unpublished package if it is missing', async () => {
   const made = await runProgramHere(['init', 'elsewhere', '--yes'], { cwd: folder });
-  expect(made.out).toMatch(/^npm install path\/to\/quittance-\d.*\.tgz {3}# .*not published/m);
+  expect(made.out).toMatch(/^npm install .*path\/to\/quittance-\d.*\.tgz {3}# .*not published/m);
 });
 
 test('installs the package from the file that a parent folder has it from', async () => {
@@ -70,7 +70,11 @@ test('installs the package from the file that a parent folder has it from', asyn
   const { out } = await runProgramHere(['init', 'apps/shop', '--yes'], { cwd: parent });
   expect(out).toMatch(/^npm install$/m);
   expect(JSON.parse(readFileSync(join(parent, 'apps/shop/package.json'), 'utf8'))).toMatchObject({
-    dependencies: { quittance: 'file:../../../packed/quittance-0.1.0.tgz' },
+    dependencies: {
+      quittance: 'file:../../../packed/quittance-0.1.0.tgz',
+      '@quittance/cli': 'file:../../../packed/quittance-cli-0.1.0.tgz',
+      '@quittance/server': 'file:../../../packed/quittance-server-0.1.0.tgz',
+    },
   });
 });
 

@@ -16,3 +16,6 @@ if (major < 24 || (major === 24 && minor < 16)) {
     },
   );
 }
+
+// A module, so that its names are its own.
+export {};

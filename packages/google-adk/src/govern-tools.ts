@@ -62,7 +62,7 @@ export async function governTools<const Tools extends readonly unknown[]>(
   options: AdkOptions = {},
 ): Promise<GovernedTools<Tools>> {
   checkObject('@quittance/google-adk: governTools', options);
-  reportVersions('@quittance/google-adk', options.onTrouble);
+  reportVersions('@quittance/google-adk', options.onTrouble, import.meta.url);
   refuseNoList('@quittance/google-adk', tools);
   await selfTest('@quittance/google-adk', sendProbe(wrap));
   return wrap(tools, options);

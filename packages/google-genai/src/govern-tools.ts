@@ -108,6 +108,7 @@ export async function governTools(tools: LoopTools, given: GenAiOptions = {}): P
   const adopted = (await Promise.all(callableTools.map(readCallable))).flat();
   const loop = await governLoop(
     '@quittance/google-genai',
+    import.meta.url,
     tools,
     options,
     (run, { id, name }) => toGenAiRun(run, []).answer({ parts: [{ functionCall: { id, name, args: {} } }] }),

@@ -78,7 +78,7 @@ export async function governTools<
   const Tools extends readonly (LangChainTool | AnyTool | Readonly<Record<string, unknown>>)[],
 >(tools: Tools, options: LangChainOptions = {}): Promise<GovernedTools<Tools>> {
   checkObject('@quittance/langchain: governTools', options);
-  reportVersions('@quittance/langchain', options.onTrouble);
+  reportVersions('@quittance/langchain', options.onTrouble, import.meta.url);
   refuseNoList('@quittance/langchain', tools);
   if (tools.length === 0 && options.middlewareTools === undefined) return governNothing(options);
   const { toolClass } = options;

@@ -83,7 +83,7 @@ export async function governTools<const Tools extends Readonly<Record<string, un
   options: MastraOptions = {},
 ): Promise<GovernedTools<Tools>> {
   checkObject('@quittance/mastra: governTools', options);
-  reportVersions('@quittance/mastra', options.onTrouble);
+  reportVersions('@quittance/mastra', options.onTrouble, import.meta.url);
   refuseNoRecord('@quittance/mastra', tools);
   await selfTest('@quittance/mastra', sendProbe(wrap));
   return wrap(tools, options);

@@ -82,7 +82,7 @@ export async function governTools<const Tools extends readonly unknown[], Contex
   options: OpenAiAgentsOptions<Context> = {},
 ): Promise<GovernedTools<Tools>> {
   checkObject('@quittance/openai-agents: governTools', options);
-  reportVersions('@quittance/openai-agents', options.onTrouble);
+  reportVersions('@quittance/openai-agents', options.onTrouble, import.meta.url);
   refuseNoList('@quittance/openai-agents', tools);
   await selfTest('@quittance/openai-agents', sendProbe(wrap));
   // The host passes the context through the SDK, so only the host knows its type.

@@ -106,7 +106,7 @@ export type GovernedOpenAiLoop = {
 
 /** Puts tools under Quittance for a loop over the Responses or the Chat Completions API. */
 export async function governTools(tools: LoopTools, options: LoopOptions = {}): Promise<GovernedOpenAiLoop> {
-  const loop = await governLoop('@quittance/openai', tools, options, (run, { id, name }) =>
+  const loop = await governLoop('@quittance/openai', import.meta.url, tools, options, (run, { id, name }) =>
     toOpenAiRun(run).answerResponse([{ type: 'function_call', call_id: id, name, arguments: '{}' }]),
   );
   return { runtime: loop.runtime, run: (turnOptions) => toOpenAiRun(loop.run(turnOptions)) };

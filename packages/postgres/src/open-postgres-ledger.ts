@@ -6,7 +6,7 @@ import { migrate, readLedgerRow, requireFormat } from './migrate.ts';
 import { liftPositions } from './positions.ts';
 import { isBroken, PgPool } from './pg-pool.ts';
 import { beginLedger } from './postgres-ledger.ts';
-import type { PostgresLedgerOptions } from './settings.ts';
+import type { PostgresLedgerOptions } from 'quittance/internal/store/postgres-package';
 import { readSettings } from './settings.ts';
 import { SchemaGuard } from './append-lane.ts';
 

@@ -30,8 +30,8 @@ import { EffectGuesses, PostgresJournal } from './postgres-journal.ts';
 import { PostgresOwners } from './postgres-owners.ts';
 import { PostgresRetention } from './postgres-retention.ts';
 import { rebuildSideTables, relistAll } from './rebuild.ts';
-import type { PostgresLedgerOptions } from './settings.ts';
-import { defaultSpillFolder, postgresOwnFiles } from './settings.ts';
+import type { PostgresLedgerOptions } from 'quittance/internal/store/postgres-package';
+import { defaultSpillFolder, postgresOwnFiles } from 'quittance/internal/store/postgres-package';
 
 type OpenedRow = LedgerRow & {
   /** False for a role that may only decide: see `roles.ts`. */

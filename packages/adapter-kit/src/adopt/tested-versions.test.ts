@@ -78,12 +78,17 @@ describe('the version of a framework', () => {
   });
 
   test('never blocks the installation: every framework is an optional peer in any version', () => {
-    const manifest = JSON.parse(
-      readFileSync(join(import.meta.dirname, '../../../../package.json'), 'utf8'),
-    ) as Readonly<Record<'peerDependencies' | 'peerDependenciesMeta', Readonly<Record<string, unknown>>>>;
-    for (const { package: name } of Object.values(testedVersions).flat()) {
-      expect([name, manifest.peerDependencies[name]]).toEqual([name, '*']);
-      expect([name, manifest.peerDependenciesMeta[name]]).toEqual([name, { optional: true }]);
+    for (const [adapter, packages] of Object.entries(testedVersions)) {
+      const manifest = JSON.parse(
+        readFileSync(
+          join(import.meta.dirname, `../../../${adapter.replace('@quittance/', '')}/package.json`),
+          'utf8',
+        ),
+      ) as Readonly<Record<'peerDependencies' | 'peerDependenciesMeta', Readonly<Record<string, unknown>>>>;
+      for (const { package: name } of packages) {
+        expect([name, manifest.peerDependencies[name]]).toEqual([name, '*']);
+        expect([name, manifest.peerDependenciesMeta[name]]).toEqual([name, { optional: true }]);
+      }
     }
   });
 });

@@ -60,9 +60,13 @@ export type LoopMessage = {
 
 export type Loop = { readonly runtime: Runtime; readonly run: (options: TurnOptions) => LoopRun };
 
-/** Creates the runtime of a loop, after its self-test has shown that blocked calls do not run. */
+/**
+ * Creates the runtime of a loop, after its self-test has shown that blocked calls do not run. `importer` is the address of
+ * the adapter's module, which finds the framework.
+ */
 export async function governLoop(
   adapter: Adapter,
+  importer: string,
   tools: LoopTools,
   options: LoopOptions,
   answerProbe: (run: LoopRun, call: { readonly id: string; readonly name: string }) => Promise<unknown>,
@@ -73,7 +77,7 @@ export async function governLoop(
     await answerProbe(run, { id: probe.callId, name: probe.name });
   };
   checkObject(`${adapter}: governTools`, options);
-  reportVersions(adapter, options.onTrouble);
+  reportVersions(adapter, options.onTrouble, importer);
   await selfTest(adapter, send);
   return toLoop(tools, options, adopted);
 }

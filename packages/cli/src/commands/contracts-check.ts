@@ -5,7 +5,7 @@ import type { LoadedContracts } from 'quittance/internal/contracts/loaded-contra
 import { findExposures } from 'quittance/internal/policy/own-files/find-exposures';
 import { describeOwnFile, type OwnFile } from 'quittance/internal/policy/own-files/own-file';
 import { realPath } from 'quittance/internal/runtime/own-files';
-import { postgresOwnFiles } from '@quittance/postgres/internal/settings';
+import { postgresOwnFiles } from 'quittance/internal/store/postgres-package';
 import { ledgerFile } from '../find-ledger.ts';
 import type { LintWarning } from 'quittance/internal/policy/language/lint-warning';
 import type { CliCommand, Context, Given } from '../command.ts';

@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { isQuittanceError } from 'quittance/internal/base/error';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
 import { openWithKey } from 'quittance/internal/store/open-ledger';
-import { withPgEnvironment } from '@quittance/postgres/internal/settings';
 import { findGivenSealKey, findSealKey } from 'quittance/internal/store/seal-key';
 import { isDamaged } from 'quittance/internal/store/sqlite/database';
 import type { CliCommand, Context, Given } from '../command.ts';
@@ -12,7 +11,6 @@ import { defaultLedger } from '../find-ledger.ts';
 import { checkExecutor, checkSettings } from '../doctor/check-settings.ts';
 import { checkFiles } from '../doctor/check-files.ts';
 import { checkAnchor, checkLedger } from '../doctor/check-ledger.ts';
-import { checkPostgres } from '../doctor/check-postgres.ts';
 import { checkVersions } from '../doctor/check-versions.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { countOf, problem } from '../doctor/finding.ts';
@@ -92,8 +90,10 @@ async function* findAll(typed: Given, context: Context): AsyncGenerator<Finding>
     yield* checkFiles(address.path, keyFileOf(address.path, sealKeyFile, env));
     if (!existsSync(address.path)) return;
   }
-  if (address.kind === 'postgres')
-    yield* checkPostgres(withPgEnvironment(address.url, env), readKey(env, sealKeyFile), env['PGHOST']);
+  if (address.kind === 'postgres') {
+    const { checkPostgres } = await import('../doctor/check-postgres.ts');
+    yield* checkPostgres(address.url, readKey(env, sealKeyFile), env);
+  }
   // Without the setting, a key next to the ledger wins over a variable.
   const hasOwnKey =
     address.kind === 'sqlite' && sealKeyFile === undefined && existsSync(`${address.path}.key`);
@@ -166,7 +166,8 @@ const messageOf = (error: unknown): string =>
       : String(error);
 
 function remedyOf(error: unknown, otherwise: string): string {
-  if (isQuittanceError(error, 'ledger.newer')) return 'Update the package: npm install quittance@latest';
+  if (isQuittanceError(error, 'ledger.newer'))
+    return 'Update the package: npm install quittance@latest @quittance/cli@latest';
   if (isDamaged(error) || isQuittanceError(error, 'ledger.damaged'))
     return 'Stop all processes of the ledger, keep a copy of its files, and restore a backup that verifies: quittance restore';
   return otherwise;

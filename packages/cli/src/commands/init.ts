@@ -47,7 +47,7 @@ export const initCommand: CliCommand = {
     const ignored = readText(join(folder, '.gitignore'));
     const written = writeProject(
       folder,
-      projectFiles(projectName(basename(folder)), packageSpecFor(folder) ?? `^${version}`, choices),
+      projectFiles(projectName(basename(folder)), ownPackages(folder, choices, version), choices),
     );
     for (const file of [...written, 'workspace/']) await out.print(`wrote ${terminalText(file)}`);
     await out.print('');
@@ -94,7 +94,7 @@ function* nextCommands(
     yield `npm install --save-dev ${tools.map(shellWord).join(' ')}`;
   }
   if (!hasPackage(folder))
-    yield `npm install path/to/quittance-${version}.tgz   # made by \`npm pack\`: the package is not published yet`;
+    yield `npm install ${packedPaths(choices, version)}   # made by \`npm run pack\`: the packages are not published yet`;
   else if (!hasManifest) yield 'npm install';
   if (choices.store === 'postgres')
     yield "echo 'QUITTANCE_LEDGER=postgres://app@localhost/agents' > .env   # your database";
@@ -102,6 +102,25 @@ function* nextCommands(
   yield 'npm start';
   yield 'npm run console   # in another terminal: approve held calls, see all calls';
 }
+
+/** The packages that others need. npm finds them by itself once they are published. */
+const shared = ['@quittance/adapter-kit', '@quittance/mcp', '@quittance/server'];
+const alsoNeeded: Readonly<Record<string, string>> = {
+  'google-adk': '@quittance/google-genai',
+  mastra: '@quittance/ai-sdk',
+  'openai-agents': '@quittance/openai',
+};
+
+const unpublishedPackages = (choices: ProjectChoices): readonly string[] =>
+  [...neededPackages(choices), ...shared, alsoNeeded[choices.framework] ?? []].flat().toSorted();
+
+const packedPaths = (choices: ProjectChoices, version: string): string =>
+  unpublishedPackages(choices)
+    .map((name) => `path/to/${packedName(name, version)}`)
+    .join(' ');
+
+const packedName = (name: string, version: string): string =>
+  `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
 
 /** Can the package be imported from there? It may be installed in a parent folder, as in a workspace. */
 function hasPackage(folder: string): boolean {
@@ -113,15 +132,37 @@ function hasPackage(folder: string): boolean {
   }
 }
 
+/** What the project needs of this product, with the range or the file that npm installs each package from. */
+function ownPackages(
+  folder: string,
+  choices: ProjectChoices,
+  version: string,
+): Readonly<Record<string, string>> {
+  const packed = packedFolder(folder);
+  // npm looks for a package that is not published only where the project says.
+  return packed === undefined
+    ? Object.fromEntries(neededPackages(choices).map((name) => [name, `^${version}`]))
+    : Object.fromEntries(
+        unpublishedPackages(choices).map((name) => [name, `file:${packed}/${packedName(name, version)}`]),
+      );
+}
+
+const neededPackages = ({ framework, store }: ProjectChoices): readonly string[] => [
+  'quittance',
+  '@quittance/cli',
+  ...(framework === 'none' ? [] : [`@quittance/${framework}`]),
+  ...(store === 'postgres' ? ['@quittance/postgres'] : []),
+];
+
 /**
- * The file that a parent folder installed this package from, as seen from the new folder. The registry may not have the
- * package, so its version would not install there.
+ * The folder of the files that a parent folder installed these packages from, as seen from the new folder. The registry
+ * may not have the packages, so their versions would not install there.
  */
-function packageSpecFor(folder: string): string | undefined {
+function packedFolder(folder: string): string | undefined {
   for (let parent = dirname(folder); parent !== dirname(parent); parent = dirname(parent)) {
     if (!existsSync(join(parent, 'node_modules', 'quittance'))) continue;
-    const spec = /"quittance": *"file:([^"]+)"/.exec(readText(join(parent, 'package.json')) ?? '')?.[1];
-    return spec && `file:${relative(folder, resolve(parent, spec)).replaceAll('\\', '/')}`;
+    const file = /"quittance": *"file:([^"]+)"/.exec(readText(join(parent, 'package.json')) ?? '')?.[1];
+    return file && relative(folder, dirname(resolve(parent, file))).replaceAll('\\', '/');
   }
   return undefined;
 }
@@ -242,15 +283,15 @@ export type ProjectFile = {
 /** The files of a new project. Their sources are in `packages/quittance/templates/projects` of the package. */
 export function projectFiles(
   name: string,
-  /** What npm installs this package from: a range of versions, or the file of a package that is not published. */
-  packageSpec: string,
+  /** What npm installs the packages of this product from: a range of versions, or the file of a package. */
+  own: Readonly<Record<string, string>>,
   choices: ProjectChoices,
 ): readonly ProjectFile[] {
   const { framework, store, rules } = choices;
-  const folder = templatesFolder(import.meta.url);
+  const folder = templatesFolder();
   if (folder === undefined)
     throw new UsageError(
-      'The templates of the package are missing. Install quittance in a project and run it from there.',
+      'The templates of the package are missing. Install quittance and @quittance/cli in a project and run it from there.',
       ['npx quittance init'],
       exitCodes.broken,
     );
@@ -274,7 +315,7 @@ export function projectFiles(
     type: 'module',
     engines: { node: '>=24.16' },
     scripts: projectScripts(choices),
-    dependencies: { ...projectPackages(choices), quittance: packageSpec },
+    dependencies: { ...projectPackages(choices), ...own },
     devDependencies: developmentPackages,
   };
   const text = `${JSON.stringify(manifest, null, 2)}\n`;
@@ -290,7 +331,7 @@ export const projectPackages = ({ framework, store }: ProjectChoices): Readonly<
 export function projectScripts({ store }: ProjectChoices): Readonly<Record<string, string>> {
   // The URL of a server has a password, so it is in a file that is not committed.
   const node = store === 'postgres' ? 'node --env-file-if-exists=.env' : 'node';
-  const quittance = store === 'postgres' ? `${node} node_modules/quittance/dist/cli.js` : 'quittance';
+  const quittance = store === 'postgres' ? `${node} node_modules/@quittance/cli/dist/main.js` : 'quittance';
   return {
     start: `${node} main.ts`,
     console: `${quittance} serve --runtime quittance.ts`,

@@ -134,7 +134,7 @@ function findProgram(typed: string | undefined): Wrapper['program'] {
   const script = realpathSync(process.argv[1] ?? '');
   if (/[\\/]_npx[\\/]/.test(script))
     throw new UsageError('npx may remove this copy of the program at any time. Install it first.', [
-      'npm install --global quittance',
+      'npm install --global @quittance/cli',
       `${line} --program quittance`,
     ]);
   return [process.execPath, ...process.execArgv, script];

@@ -1,6 +1,5 @@
 import type { MigrationState } from '@quittance/postgres/internal/migrate';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
-import { openMigration } from '../ledgers/open-migration.ts';
 import { openLedger } from 'quittance/internal/store/open-ledger';
 import type { CliCommand, Context, Given } from '../command.ts';
 import { makes } from '../command.ts';
@@ -33,7 +32,8 @@ export const migrateCommand: CliCommand = {
   async run(given, context) {
     const url = context.ledgerUrl(given, 'make');
     if (parseLedgerUrl(url).kind === 'sqlite') return migrateFile(url, given, context);
-    const migration = openMigration(url);
+    const { openMigration } = await import('@quittance/postgres/internal/open-migration');
+    const migration = openMigration(url, process.env);
     try {
       if (given.has('roles')) {
         await context.out.write(migration.rolesScript());

@@ -1,7 +1,6 @@
+import { createRequire } from 'node:module';
 import { credentialFiles } from '../server/credentials.ts';
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isQuittanceError } from 'quittance/internal/base/error';
 import { systemClock } from 'quittance/internal/base/deadlines';
 import type { QuietHours } from 'quittance/internal/base/quiet-hours';
@@ -279,11 +278,13 @@ async function makeRuntime({ given, tools, ledger, contracts, quietHours }: Made
 const isReadFromFiles = (contracts: Contracts | undefined): contracts is FileContracts =>
   contracts !== undefined && 'reload' in contracts && typeof contracts.reload === 'function';
 
-/** Built into the package next to this file; in a source checkout, into its `dist`. */
+/** Part of the package of the server. */
 export function findConsole(): string {
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder);
-  return join(folder, 'dist', 'console');
+  return join(
+    dirname(createRequire(import.meta.url).resolve('@quittance/server/package.json')),
+    'dist',
+    'console',
+  );
 }
 
 const untilStopped = (signal: AbortSignal): Promise<void> =>

@@ -3,7 +3,7 @@ import { showLedgerUrl } from 'quittance/internal/store/ledger-url';
 import { readLedgerRow, readMigrationState } from '@quittance/postgres/internal/migrate';
 import { PgPool } from '@quittance/postgres/internal/pg-pool';
 import { passKeyCheck } from 'quittance/internal/ledger/seal';
-import { readSettings, splitHosts } from '@quittance/postgres/internal/settings';
+import { readSettings, splitHosts, withPgEnvironment } from '@quittance/postgres/internal/settings';
 import type { Finding } from './finding.ts';
 import { fine, problem, warning } from './finding.ts';
 
@@ -46,19 +46,20 @@ const settingsSql = `SELECT current_setting('server_version') AS version, curren
   (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) AS tls,
   (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS is_superuser, current_user AS user`;
 
-/** `envHost`: the host of a URL that names none. */
+/** `env` completes the URL, as it does when a ledger is opened. */
 export async function* checkPostgres(
-  url: string,
+  given: string,
   sealKey: Uint8Array | undefined,
-  envHost = '',
+  env: Readonly<Record<string, string | undefined>>,
 ): AsyncGenerator<Finding> {
+  const url = withPgEnvironment(given, env);
   const settings = { ...readSettings(url, {}), readers: 2, outageWaitMs: 0 };
   const pool = new PgPool(settings);
   try {
     const [found] = await pool.query<ServerSettings>(settingsSql);
     if (found === undefined) return;
     yield* checkServer(found);
-    yield* checkAccess(found, url, envHost);
+    yield* checkAccess(found, url, env['PGHOST'] ?? '');
     yield await checkPooler(url);
     yield* checkSchema(pool, sealKey);
   } catch (error) {

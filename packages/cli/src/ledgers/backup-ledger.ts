@@ -27,8 +27,6 @@ import { openSource } from './copy-ledger.ts';
 import { syncFolder } from 'quittance/internal/store/files/write-all';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
 import { openLedger } from 'quittance/internal/store/open-ledger';
-import { withPgEnvironment } from '@quittance/postgres/internal/settings';
-import { openPostgresSnapshot } from '@quittance/postgres/internal/open-postgres-ledger';
 import { backupSqlite } from 'quittance/internal/store/sqlite/sqlite-backup';
 import { takeSqliteCopy } from 'quittance/internal/store/sqlite/sqlite-copy';
 import { findCopyProblems } from './copy-problems.ts';
@@ -111,7 +109,7 @@ async function copyTo(url: string, target: string, options: BackupOptions): Prom
     case 'sqlite':
       return copyFile(address.path, target, options);
     case 'postgres':
-      return copyDatabase(withPgEnvironment(address.url, process.env), target, options);
+      return copyDatabase(address.url, target, options);
   }
 }
 
@@ -136,7 +134,9 @@ async function copyDatabase(url: string, target: string, options: BackupOptions)
       'config.invalid',
       'A PostgreSQL ledger does not store its seal key, so a backup cannot contain it. Keep the key where your secrets are.',
     );
-  const { ledger, ledgerId, check } = await openPostgresSnapshot(url);
+  const { withPgEnvironment } = await import('@quittance/postgres/internal/settings');
+  const { openPostgresSnapshot } = await import('@quittance/postgres/internal/open-postgres-ledger');
+  const { ledger, ledgerId, check } = await openPostgresSnapshot(withPgEnvironment(url, process.env));
   let progress: ReturnType<BackupOptions['startProgress']> | undefined;
   try {
     const at = ledger.now();

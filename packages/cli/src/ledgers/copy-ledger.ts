@@ -9,9 +9,6 @@ import { readAllEntries } from 'quittance/internal/replay/read-all-entries';
 import type { LedgerAddress } from 'quittance/internal/store/ledger-url';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
 import { openLedger } from 'quittance/internal/store/open-ledger';
-import { withPgEnvironment, readSettings } from '@quittance/postgres/internal/settings';
-import { PgPool } from '@quittance/postgres/internal/pg-pool';
-import { takePostgresCopy } from '@quittance/postgres/internal/postgres-copy';
 import { takeSqliteCopy } from 'quittance/internal/store/sqlite/sqlite-copy';
 import {
   lastPosition,
@@ -39,11 +36,11 @@ export async function copyLedger(fromUrl: string, toUrl: string, options: CopyOp
   const [from, to] = [parseLedgerUrl(fromUrl), parseLedgerUrl(toUrl)];
   if (from.kind === 'memory' || to.kind === 'memory')
     throw invalid('A ledger in memory ends with its process, so it cannot be copied.');
-  if (isSame(from, to)) throw invalid('The source and the target are the same ledger.');
+  if (await isSame(from, to)) throw invalid('The source and the target are the same ledger.');
   const ledger = await openLedger(fromUrl, { readOnly: true });
   try {
     const source = await openSource(ledger, options);
-    const target = openTarget(to);
+    const target = await openTarget(to);
     try {
       const totals = await target.take(source, options.signal);
       return { ...totals, hasKey: source.sealKey !== undefined };
@@ -55,17 +52,21 @@ export async function copyLedger(fromUrl: string, toUrl: string, options: CopyOp
   }
 }
 
-function isSame(from: LedgerAddress, to: LedgerAddress): boolean {
+async function isSame(from: LedgerAddress, to: LedgerAddress): Promise<boolean> {
   if (from.kind === 'sqlite' && to.kind === 'sqlite') return resolve(from.path) === resolve(to.path);
   if (from.kind !== 'postgres' || to.kind !== 'postgres') return false;
+  const { readSettings } = await import('@quittance/postgres/internal/settings');
   const [a, b] = [readSettings(from.url, {}), readSettings(to.url, {})];
   return a.schema === b.schema && a.urls.some((url) => b.urls.includes(url));
 }
 
 type Target = { readonly take: TakeCopy; readonly close: () => Promise<void> };
 
-function openTarget(to: Exclude<LedgerAddress, { readonly kind: 'memory' }>): Target {
+async function openTarget(to: Exclude<LedgerAddress, { readonly kind: 'memory' }>): Promise<Target> {
   if (to.kind === 'sqlite') return { take: takeSqliteCopy(to.path), close: () => Promise.resolve() };
+  const { readSettings, withPgEnvironment } = await import('@quittance/postgres/internal/settings');
+  const { PgPool } = await import('@quittance/postgres/internal/pg-pool');
+  const { takePostgresCopy } = await import('@quittance/postgres/internal/postgres-copy');
   const pool = new PgPool(readSettings(withPgEnvironment(to.url, process.env), {}));
   return { take: takePostgresCopy(pool), close: () => pool.close() };
 }

@@ -1,7 +1,3 @@
-import { PgPool } from '@quittance/postgres/internal/pg-pool';
-import { withPgEnvironment, readSettings } from '@quittance/postgres/internal/settings';
-import { readLedgerRow } from '@quittance/postgres/internal/migrate';
-import { readLeaseProcesses } from '@quittance/postgres/internal/postgres-owners';
 import { readLockProcesses } from 'quittance/internal/store/sqlite/owner-lock';
 import type { ProcessMark } from 'quittance/internal/store/files/system-process';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
@@ -18,6 +14,10 @@ export async function readOwnerProcesses(url: string): Promise<readonly (Process
     case 'sqlite':
       return readLockProcesses(`${address.path}.owners`);
     case 'postgres': {
+      const { PgPool } = await import('@quittance/postgres/internal/pg-pool');
+      const { readSettings, withPgEnvironment } = await import('@quittance/postgres/internal/settings');
+      const { readLedgerRow } = await import('@quittance/postgres/internal/migrate');
+      const { readLeaseProcesses } = await import('@quittance/postgres/internal/postgres-owners');
       const pool = new PgPool(readSettings(withPgEnvironment(address.url, process.env), {}));
       try {
         return (await readLedgerRow(pool)) === undefined ? [] : await readLeaseProcesses(pool);

@@ -26,11 +26,8 @@ import type { SealedRows } from './sealed-rows.ts';
 import { ownerPattern } from 'quittance/internal/store/files/owner-id';
 import { readSpillLines } from 'quittance/internal/store/files/spill-file';
 import { parseLedgerUrl } from 'quittance/internal/store/ledger-url';
-import { readLedgerRow, requireFormat } from '@quittance/postgres/internal/migrate';
-import { withPgEnvironment, readSettings } from '@quittance/postgres/internal/settings';
-import { PgPool } from '@quittance/postgres/internal/pg-pool';
 import { findGivenSealKey, findSealKey } from 'quittance/internal/store/seal-key';
-import { sealedRowsOfDatabase, sealedRowsOfFile } from './sealed-rows.ts';
+import { sealedRowsOfFile } from './sealed-rows.ts';
 import { whenFree } from 'quittance/internal/store/sqlite/backoff';
 import { prepareValue } from 'quittance/internal/store/sqlite/database';
 import { storeKeyCheck } from 'quittance/internal/store/sqlite/key-check';
@@ -218,7 +215,7 @@ export async function openKeyStore(url: string, env: Environment, mayLack: boole
     case 'sqlite':
       return openFile(address.path, env);
     case 'postgres':
-      return openDatabase(withPgEnvironment(address.url, env), env, mayLack);
+      return openDatabase(address.url, env, mayLack);
   }
 }
 
@@ -262,7 +259,11 @@ async function openDatabase(url: string, env: Environment, mayLack: boolean): Pr
       'config.invalid',
       'This process has no seal key. Set QUITTANCE_SEAL_KEY_FILE to the key of the ledger. If it is lost, use --lost.',
     );
-  const pool = new PgPool(readSettings(url, {}));
+  const { readSettings, withPgEnvironment } = await import('@quittance/postgres/internal/settings');
+  const { PgPool } = await import('@quittance/postgres/internal/pg-pool');
+  const { readLedgerRow, requireFormat } = await import('@quittance/postgres/internal/migrate');
+  const { sealedRowsOfDatabase } = await import('@quittance/postgres/internal/sealed-rows');
+  const pool = new PgPool(readSettings(withPgEnvironment(url, env), {}));
   try {
     const { ledgerId } = requireFormat(await readLedgerRow(pool), pool.settings);
     return {

@@ -50,7 +50,7 @@ const isTemplateName = (name: unknown): name is TemplateName => templateNames.so
 
 /** Reads the document that ships with the package. Calls cannot change it: it is one of the runtime's own files. */
 function readTemplate(name: TemplateName): string {
-  const folder = templatesFolder(import.meta.url);
+  const folder = templatesFolder();
   try {
     if (folder !== undefined) return readFileSync(join(folder, `${name}.yaml`), 'utf8');
   } catch (error) {

@@ -132,14 +132,9 @@ function toHostFiles(given: ProtectedFiles | undefined): readonly OwnFile[] {
 
 const isPath = (value: unknown): boolean => typeof value === 'string' && value.trim() !== '';
 
-/** The code of this package, and its templates if they are in another folder, as in a checkout. */
-function packageFiles(): readonly OwnFile[] {
-  const code = packageFolder(import.meta.url);
-  const templates = templatesFolder(import.meta.url);
-  return [code, code !== undefined && templates?.startsWith(code + sep) === true ? undefined : templates]
-    .filter((path) => path !== undefined)
-    .map((path) => readOnly(path, 'runtime_package'));
-}
+/** The code of this package and of the other packages of Quittance that are installed next to it. */
+const packageFiles = (): readonly OwnFile[] =>
+  packageFolders(import.meta.url).map((path) => readOnly(path, 'runtime_package'));
 
 /**
  * The folders of the command line: credentials, sign-ins at MCP servers, records of installations. A call must neither
@@ -227,33 +222,55 @@ const list = (folder: string): readonly string[] => {
 };
 
 /**
- * The folder of this package's code, from the URL of one of its modules: the installed package, or the
- * sources in a checkout. If a host bundled the code, only the bundle file. Undefined if the module is not
- * from a file.
+ * The folders of these packages, from the URL of a module of this one. If a host bundled the code, only the bundle file.
+ * Empty if the module is not from a file.
  */
-function packageFolder(moduleUrl: string): string | undefined {
-  if (!moduleUrl.startsWith('file:')) return undefined;
-  const path = fileURLToPath(moduleUrl);
-  const installed = [sep, 'node_modules', sep, 'quittance', sep].join('');
-  const at = path.lastIndexOf(installed);
-  if (at >= 0) return path.slice(0, at + installed.length - 1);
-  const source = [sep, 'src', sep, 'runtime', sep].join('');
-  const sourceAt = path.lastIndexOf(source);
-  return sourceAt >= 0 ? path.slice(0, sourceAt + source.length - 'runtime'.length - 2) : path;
+function packageFolders(moduleUrl: string): readonly string[] {
+  if (!moduleUrl.startsWith('file:')) return [];
+  const own = ownFolder(moduleUrl);
+  if (own === undefined) return [fileURLToPath(moduleUrl)];
+  const above = dirname(own);
+  // pnpm keeps each package in a folder of its own.
+  const [project = '', inStore] = own.split(join(sep, 'node_modules', '.pnpm', sep));
+  const store = join(project, 'node_modules', '.pnpm');
+  const others =
+    inStore !== undefined
+      ? [
+          ...namesIn(store).filter((name) => name.startsWith('@quittance+')),
+          '../quittance',
+          '../@quittance',
+        ].map((name) => join(store, name))
+      : basename(above) === 'node_modules'
+        ? [join(above, '@quittance')]
+        : // A checkout, or a link to one.
+          namesIn(above)
+            .map((name) => join(above, name))
+            .filter((folder) => String(nameOf(join(folder, 'package.json'))).startsWith('@quittance/'));
+  return [own, ...others];
 }
 
-/**
- * The templates of this package, installed or in a checkout, from the address of one of its modules. Undefined if a
- * host has bundled the code: then the next package.json above it belongs to another package.
- */
-export function templatesFolder(moduleUrl: string): string | undefined {
-  if (!moduleUrl.startsWith('file:')) return undefined;
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // a folder that cannot be listed has nothing that a program could load
+  }
+}
+
+/** Undefined if a host has bundled the code: then the next package.json above it belongs to another package. */
+function ownFolder(moduleUrl: string): string | undefined {
   let folder = dirname(fileURLToPath(moduleUrl));
   while (!existsSync(join(folder, 'package.json'))) {
     if (dirname(folder) === folder) return undefined;
     folder = dirname(folder);
   }
-  return nameOf(join(folder, 'package.json')) === 'quittance' ? join(folder, 'templates') : undefined;
+  return nameOf(join(folder, 'package.json')) === 'quittance' ? folder : undefined;
+}
+
+/** The templates of this package. Undefined if a host has bundled the code. */
+export function templatesFolder(): string | undefined {
+  const folder = import.meta.url.startsWith('file:') ? ownFolder(import.meta.url) : undefined;
+  return folder === undefined ? undefined : join(folder, 'templates');
 }
 
 function nameOf(manifest: string): unknown {

@@ -9,8 +9,7 @@ import { dirname, resolve } from 'node:path';
 import type { Clock } from '../base/deadlines.ts';
 import type { openLedger } from './open-ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
-import { requireDriver } from '@quittance/postgres/internal/pg-driver';
-import { withPgEnvironment, postgresOwnFiles } from '@quittance/postgres/internal/settings';
+import { postgresOwnFiles, postgresPackage } from './postgres-package.ts';
 import { findGivenSealKey, needSealKey } from './seal-key.ts';
 import { loadDriver } from './sqlite/database.ts';
 import { fileHasKey } from './sqlite/key-check.ts';
@@ -70,6 +69,7 @@ function createLedgerAt(url: string, { clock }: { readonly clock?: Clock | undef
       });
     }
     case 'postgres': {
+      const { requireDriver, withPgEnvironment } = postgresPackage();
       requireDriver();
       withPgEnvironment(url, process.env);
       const { sealKey, sealKeyFile, readSealKey } = needSealKey(process.env, {});

@@ -1,6 +1,6 @@
 /** The URL of a ledger: what it names, and how to show it without its password. */
 import { QuittanceError } from '../base/error.ts';
-import { readSettings } from '@quittance/postgres/internal/settings';
+import { postgresPackage } from './postgres-package.ts';
 
 export type LedgerAddress =
   | { readonly kind: 'memory' }
@@ -12,7 +12,7 @@ export function parseLedgerUrl(url: string): LedgerAddress {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === 'memory' && url.length === 'memory:'.length) return { kind: 'memory' };
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    readSettings(url, {});
+    postgresPackage().checkPostgresUrl(url);
     return { kind: 'postgres', url };
   }
   if (scheme === undefined || scheme === 'sqlite') {

@@ -3,9 +3,8 @@ import { checkObject } from '../base/check-keys.ts';
 import type { OpenLedger } from '../ledger/ledger.ts';
 import { parseLedgerUrl } from './ledger-url.ts';
 import { createMemoryLedger } from './memory/memory-ledger.ts';
-import { openPostgresLedger } from '@quittance/postgres/internal/open-postgres-ledger';
-import { withPgEnvironment } from '@quittance/postgres/internal/settings';
-import type { PostgresLedgerOptions } from '@quittance/postgres/internal/settings';
+import type { PostgresLedgerOptions } from './postgres-package.ts';
+import { postgresPackage } from './postgres-package.ts';
 import { findGivenSealKey, findSealKey, needSealKey } from './seal-key.ts';
 import type { SqliteLedgerOptions } from './sqlite/sqlite-ledger-options.ts';
 import { openSqliteLedger } from './sqlite/open-sqlite-ledger.ts';
@@ -45,12 +44,14 @@ export async function openWithKey(
       });
     case 'sqlite':
       return openFile(address.path, options, keyAccess);
-    case 'postgres':
+    case 'postgres': {
+      const { openPostgresLedger, withPgEnvironment } = postgresPackage();
       return openPostgresLedger(withPgEnvironment(address.url, process.env), {
         ...options,
         ...(options.listen && { listen: withPgEnvironment(options.listen, process.env) }),
         ...(keyAccess === 'make' ? needSealKey(process.env, options) : findSealKey(process.env, options)),
       });
+    }
   }
 }
 

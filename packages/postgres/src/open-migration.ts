@@ -1,10 +1,10 @@
 /** The migrations of a ledger in PostgreSQL, for a role that may create tables. */
-import type { MigrationState } from '@quittance/postgres/internal/migrate';
-import { migrate, readMigrationState, toMigrationScript } from '@quittance/postgres/internal/migrate';
-import { withPgEnvironment, readSettings } from '@quittance/postgres/internal/settings';
-import { PgPool } from '@quittance/postgres/internal/pg-pool';
-import type { FillProgress } from '@quittance/postgres/internal/rebuild';
-import { toRolesScript } from '@quittance/postgres/internal/roles';
+import type { MigrationState } from './migrate.ts';
+import { migrate, readMigrationState, toMigrationScript } from './migrate.ts';
+import { withPgEnvironment, readSettings } from './settings.ts';
+import { PgPool } from './pg-pool.ts';
+import type { FillProgress } from './rebuild.ts';
+import { toRolesScript } from './roles.ts';
 
 export interface Migration {
   readState(): Promise<MigrationState>;
@@ -15,8 +15,11 @@ export interface Migration {
   close(): Promise<void>;
 }
 
-export function openMigration(url: string): Migration {
-  const settings = readSettings(withPgEnvironment(url, process.env), {});
+export function openMigration(
+  url: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Migration {
+  const settings = readSettings(withPgEnvironment(url, env), {});
   const pool = new PgPool(settings);
   return {
     readState: () => readMigrationState(pool),
