@@ -20,7 +20,7 @@ type Readme = {
 const readmes: Readonly<Record<string, Readme>> = {
   quittance: {
     about:
-      'Every call is checked, decided, run within a deadline, and ends in exactly one typed outcome, stored before the caller receives it. Ledgers in memory and in one SQLite file are included; no native module is needed.',
+      'Every call ends in exactly one typed outcome, stored before the caller receives it. Ledgers in memory and in one SQLite file are included; no native module is needed.',
     program: 'examples/01-first-call.ts',
     page: 'getting-started.md',
   },

@@ -1,6 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
@@ -21,6 +20,14 @@ const compressAssets: Plugin = {
   },
 };
 
+/** The source of a module of another package: `quittance/internal/base/json`, `@quittance/react/src/code-block.tsx`. */
+function sourceOf(specifier: string): string {
+  const [, folder = '', module = ''] =
+    /^(?:@quittance\/)?([\w-]+)\/(?:internal|src)\/(.+)$/.exec(specifier) ?? [];
+  const path = join(import.meta.dirname, '..', folder, 'src', module);
+  return /\.tsx?$/.test(path) ? path : `${path}.ts`;
+}
+
 /** The modules of the first page: its script and all that it imports. */
 const firstModules = new Set([join(import.meta.dirname, 'src/main.tsx')]);
 for (const path of firstModules)
@@ -28,7 +35,7 @@ for (const path of firstModules)
     /^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm,
   ))
     if (/^\.[^']+\.tsx?$/.test(to)) firstModules.add(resolve(dirname(path), to));
-    else if (to.includes('quittance')) firstModules.add(fileURLToPath(import.meta.resolve(to)));
+    else if (to.includes('quittance')) firstModules.add(sourceOf(to));
 
 /** What several later pages share is one file: many small files compress badly, and a browser loads them all anyway. */
 const sharedByPages = {

@@ -51,7 +51,7 @@ test('the tables that verification expects are those that the migrations make', 
   await expect(
     `/** What the migrations make, as \`schema-check.ts\` describes it. \`schema-check.test.ts\` writes this file. */\n` +
       `export const madeSchema: string = \`\n${lines.join('\n')}\n\`;\n`,
-  ).toMatchFileSnapshot('../../src/store/postgres/made-schema.ts');
+  ).toMatchFileSnapshot('../../packages/postgres/src/made-schema.ts');
 });
 
 const input = { type: 'object' } as const;

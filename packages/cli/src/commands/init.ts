@@ -139,7 +139,7 @@ function ownPackages(
   version: string,
 ): Readonly<Record<string, string>> {
   const packed = packedFolder(folder);
-  // npm looks for a package that is not published only where the project says.
+  // The project names a file for each package that is not published.
   return packed === undefined
     ? Object.fromEntries(neededPackages(choices).map((name) => [name, `^${version}`]))
     : Object.fromEntries(

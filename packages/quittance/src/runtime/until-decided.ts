@@ -29,8 +29,8 @@ export const settleEnded = (active: ActiveCall, details: string): Promise<ToolOu
 
 /**
  * A held call and its open question. Thousands of calls may wait for days, so it keeps nothing that is on record. It ends
- * with the first signal: a changed record, the expiry, a reminder, a withdrawal, a cancellation, the answer of `onConfirm`,
- * or the end of this runtime.
+ * with the first signal: a changed record, the expiry, a reminder, a withdrawal, a cancellation, an answer of `onConfirm`,
+ * or a closed runtime.
  */
 export class HeldCall implements KeptCall, OpenQuestion {
   readonly context: CallContext;

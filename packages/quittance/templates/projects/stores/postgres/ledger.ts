@@ -1,4 +1,4 @@
-/** Where calls are recorded: a PostgreSQL server, for processes on any number of machines. */
+/** Calls are recorded on a PostgreSQL server, for processes on any number of machines. */
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
 

@@ -1,4 +1,4 @@
-/** Where calls are recorded: a file in .quittance, for the processes of one machine. */
+/** Calls are recorded in a file in .quittance, for the processes of one machine. */
 import { mkdirSync } from 'node:fs';
 import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
