@@ -1,8 +1,8 @@
 /**
  * Builds every published package into its `dist`: `npm run build:package`.
  *
- * A package gets one entry for each door, for each program of a thread or a sandbox, and for each module that another
- * package imports as `NAME/internal/...`. Entries share chunks, so that a program loads few files.
+ * A package gets one entry for each door and for each program of a thread or a sandbox. A module that another package
+ * imports as `NAME/internal/...` is an entry too. Entries share chunks, so that a program loads few files.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -1,4 +1,4 @@
-/** The README of each package: what it is, how to install it, and a program that the tests run or check. */
+/** The README of each package: what it is, how to install it, and a tested program. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatText } from './format-text.ts';
@@ -20,7 +20,7 @@ type Readme = {
 const readmes: Readonly<Record<string, Readme>> = {
   quittance: {
     about:
-      'Every call ends in exactly one typed outcome, stored before the caller receives it. Ledgers in memory and in one SQLite file are included; no native module is needed.',
+      'Every call ends in exactly one typed outcome, stored before the caller receives it. Ledgers in memory and in one SQLite file are included.',
     program: 'examples/01-first-call.ts',
     page: 'getting-started.md',
   },
@@ -32,10 +32,12 @@ const readmes: Readonly<Record<string, Readme>> = {
   '@quittance/server': { program: 'docs/http.md', page: 'http.md' },
   '@quittance/mcp': { program: 'examples/24-mcp-client.ts', page: 'mcp.md' },
   '@quittance/cli': {
-    commands: `npx quittance init my-agent      # a project that runs
-npx quittance serve              # the console and the API
-npx quittance calls              # how each call ended
-npx quittance verify             # checks that no entry was changed`,
+    commands: [
+      'npx quittance init my-agent # a project that runs',
+      'npx quittance serve # the console and the API',
+      'npx quittance calls # how each call ended',
+      'npx quittance verify # checks that no entry was changed',
+    ].join('\n'),
     page: 'command-line.md',
   },
   'create-quittance': { commands: 'npm create quittance my-agent', page: 'getting-started.md' },
