@@ -12,7 +12,7 @@ import { openLedger } from 'quittance/ledger';
 import type { OpenLedger } from 'quittance/store';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { approve, untilStill } from '../approve.ts';
-import { eventually } from '../eventually.ts';
+import { untilDecided } from '../until-decided.ts';
 import { findHidden, hostileText } from './find-hidden.ts';
 import { keepVisitors } from './keep-visitors.ts';
 import { readWhole } from './read-whole.ts';
@@ -146,17 +146,17 @@ test.each(Object.entries(groups))(
       deep: [{ list: group.map((each) => each.slice(0, 1_000)) }],
       amount: 100,
     };
-    // An answer does not wait for the decision, so it may say that the call still runs. Asking again makes no second call.
-    const held = await eventually(async () => {
-      const answer = (await post('/v1/calls', {
-        sessionId,
-        call: { id: callId, name: 'pay', arguments: args },
-        principal: { userId: name, role: name },
-        attrs: { note: group.join(' ').slice(0, 2_000) },
-      })) as { readonly decision: string; readonly confirmationId: string };
-      expect(answer.decision).toBe('held');
-      return answer;
-    });
+    const asks = {
+      sessionId,
+      call: { id: callId, name: 'pay', arguments: args },
+      principal: { userId: name, role: name },
+      attrs: { note: group.join(' ').slice(0, 2_000) },
+    };
+    const held = (await untilDecided(() => post('/v1/calls', asks))) as {
+      readonly decision: string;
+      readonly confirmationId: string;
+    };
+    expect(held.decision).toBe('held');
     const { page, goTo } = await visit({ as: 'approver' });
     await goTo(`/inbox/${held.confirmationId}`);
     const article = page.locator('article.question');

@@ -17,6 +17,7 @@ import { startCli } from '../run-cli.ts';
 import { makeFileToken } from '../make-token.ts';
 import type { TestProvider } from '../sign-in/test-provider.ts';
 import { startProvider } from '../sign-in/test-provider.ts';
+import { untilDecided } from '../until-decided.ts';
 import { consoleFolderName } from './build.ts';
 
 /** `approval`: the policy of the rule that asks, as YAML. */
@@ -147,18 +148,22 @@ export const sendFrom = (
   path: string,
   body?: unknown,
 ): Promise<{ status: number; body: unknown }> =>
-  page.evaluate(
-    async ([address, text]) => {
-      const answer = await fetch(address ?? '', {
-        ...(text !== undefined && { method: 'POST', body: text }),
-        headers: {
-          'content-type': 'application/json',
-          'x-quittance-page-key': localStorage.getItem('quittance.page-key') ?? '',
+  untilDecided(
+    () =>
+      page.evaluate(
+        async ([address, text]) => {
+          const answer = await fetch(address ?? '', {
+            ...(text !== undefined && { method: 'POST', body: text }),
+            headers: {
+              'content-type': 'application/json',
+              'x-quittance-page-key': localStorage.getItem('quittance.page-key') ?? '',
+            },
+          });
+          return { status: answer.status, body: (await answer.json()) as unknown };
         },
-      });
-      return { status: answer.status, body: (await answer.json()) as unknown };
-    },
-    [path, body === undefined ? undefined : JSON.stringify(body)] as const,
+        [path, body === undefined ? undefined : JSON.stringify(body)] as const,
+      ),
+    (answer) => answer.body,
   );
 
 const configuration = (provider: TestProvider, ledger: string, port: number): object => ({

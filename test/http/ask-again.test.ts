@@ -4,6 +4,7 @@ import type { CallAnswer, ClaimAnswer, HttpServer } from '@quittance/server';
 import { createHttpServer } from '@quittance/server';
 import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
+import { untilDecided } from '../until-decided.ts';
 
 type Held = Extract<CallAnswer, { decision: 'held' }>;
 type Allowed = Extract<CallAnswer, { decision: 'allow' }>;
@@ -30,7 +31,9 @@ const askLater = <Body = CallAnswer>(
   id: string,
   args: object | string,
   name = 'delete_file',
-): Promise<Body> => post('/v1/calls', { sessionId: 's1', call: { id, name, arguments: args } });
+  more: object = {},
+): Promise<Body> =>
+  untilDecided(() => post('/v1/calls', { sessionId: 's1', call: { id, name, arguments: args }, ...more }));
 
 const approve = async ({ confirmationId, inputDigest }: Held): Promise<void> => {
   const path = `/v1/confirmations/${confirmationId}/decision`;
@@ -49,7 +52,9 @@ test('an approved call is handed to the client that requested it, even by a serv
   const allowed = await askLater<Allowed>('r1', args);
   expect(allowed).toMatchObject({ decision: 'allow', arguments: args, attempt: 1 });
   expect(await askLater('r1', args)).toMatchObject({ decision: 'running', worker: 'operator-person' });
-  expect(await askLater('r1', { path: '/b' })).toMatchObject({ decision: 'deny' });
+  // Waits, since the call of the id runs until this request is judged.
+  const other = await askLater('r1', { path: '/b' }, 'delete_file', { waitMs: 60_000 });
+  expect(other).toMatchObject({ decision: 'deny' });
 
   const report = { token: allowed.token, report: { output: 'gone' } };
   expect(await post('/v1/handoffs/report', report)).toMatchObject({ status: 'settled' });

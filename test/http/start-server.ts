@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import { LedgerTokens } from '../../packages/server/src/http/ledger-tokens.ts';
 import { sharePostgres } from '../postgres/shared-postgres.ts';
+import { untilDecided } from '../until-decided.ts';
 import { libraryName } from './library-name.ts';
 
 /** Run by the client. */
@@ -152,11 +153,15 @@ export async function startServer(
   };
   const bearer = (as: Role): Record<string, string> => ({ authorization: `Bearer ${tokens[as]}` });
   const post: TestServer['post'] = (path, body, as = 'admin') =>
-    send(path, {
-      method: 'POST',
-      headers: { ...bearer(as), 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+    untilDecided(
+      () =>
+        send(path, {
+          method: 'POST',
+          headers: { ...bearer(as), 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      (answer) => answer.body,
+    );
   return {
     server,
     ledger,

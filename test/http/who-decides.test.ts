@@ -6,6 +6,7 @@ import { routes } from '../../packages/server/src/http/routes.ts';
 import { TokenFile, tokenFilePath } from '../../packages/server/src/http/token-file.ts';
 import type { Answer, TestServer } from './start-server.ts';
 import { startServer } from './start-server.ts';
+import { untilDecided } from '../until-decided.ts';
 
 type Held = Extract<CallAnswer, { decision: 'held' }>;
 
@@ -46,9 +47,11 @@ const ask = async (id: string, token: string, more: object = {}): Promise<Answer
   );
 
 const hold = async (id: string): Promise<Held> => {
-  const { body } = await ask(id, app.tokens.operator, { waitMs: 0 });
-  await expect.poll(async () => (await app.ledger.readCall('s1', id))?.version ?? 0).toBeGreaterThan(0);
-  return body.confirmationId === undefined ? (await ask(id, app.tokens.operator)).body : body;
+  const { body } = await untilDecided(
+    () => ask(id, app.tokens.operator, { waitMs: 0 }),
+    (answer) => answer.body,
+  );
+  return body;
 };
 
 /** The routes by which a person or a program decides about a call, and their roles. */
@@ -138,7 +141,10 @@ describe('an unresolved call', () => {
     const asker = tokens.create({ name: 'Tess', role: 'admin' });
     await lose('twin1', asker.token);
     const sent = { sessionId: 'twin1', call: { id: 'twin2', name: 'charge_card', arguments: {} } };
-    const { body: held } = await send<Held>('/v1/calls', { ...sent, waitMs: 5_000 }, asker.token);
+    const { body: held } = await untilDecided(
+      () => send<Held>('/v1/calls', sent, asker.token),
+      (answer) => answer.body,
+    );
     expect(held.description).toContain('twin1');
     const path = `/v1/confirmations/${held.confirmationId}/decision`;
     const approve = { decision: 'approve', inputDigest: held.inputDigest };

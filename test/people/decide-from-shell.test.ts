@@ -62,7 +62,7 @@ describe('a shell that the host started', () => {
   let copy: string;
   beforeAll(() => {
     const place = mkdtempSync(join(tmpdir(), 'quittance-shell-'));
-    cpSync(join(root, 'src'), join(place, 'src'), { recursive: true });
+    cpSync(join(root, 'packages/cli'), join(place, 'packages/cli'), { recursive: true });
     cpSync(join(root, 'package.json'), join(place, 'package.json'));
     symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'));
     copy = join(place, 'packages/cli/src/main.ts');

@@ -5,6 +5,7 @@ import type { AnsweredRequest } from '../../packages/server/src/http/app.ts';
 import { createHttpServer } from '@quittance/server';
 import type { TestServer } from '../http/start-server.ts';
 import { startServer } from '../http/start-server.ts';
+import { untilDecided } from '../until-decided.ts';
 
 const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -63,7 +64,7 @@ test('a program that runs a call gets its traceparent, with the answer or with i
   };
   const call = { id: 'handed', name: 'get_weather', arguments: { city: 'Rome' } };
   const asks = { sessionId: 's1', call, requestId: 'r1' };
-  expect(await post('/v1/calls', asks, { traceparent: sent })).toMatchObject({
+  expect(await untilDecided(() => post('/v1/calls', asks, { traceparent: sent }))).toMatchObject({
     decision: 'allow',
     traceparent: sent,
   });

@@ -16,6 +16,7 @@ import { nodeCommand } from '../../conformance/mcp/start-program.ts';
 import { eventually } from '../eventually.ts';
 import { makeFileToken } from '../make-token.ts';
 import { startCli } from '../run-cli.ts';
+import { untilDecided } from '../until-decided.ts';
 
 const sent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -121,11 +122,8 @@ test('serve sends spans of calls to a collector, and its quiet hours extend the 
   expect(attribute(span, 'quittance.outcome')).toBe('ToolExecutionResult');
   expect(allowed['traceparent']).toContain(span.traceId);
 
-  const held = await eventually(async () => {
-    const answer = await askFor('c2', 'wipe_stock', 0);
-    expect(answer).toMatchObject({ decision: 'held' });
-    return answer;
-  });
+  const held = await untilDecided(() => askFor('c2', 'wipe_stock', 0));
+  expect(held).toMatchObject({ decision: 'held' });
   expect(Number(held['expiresAt']) - Date.now()).toBeGreaterThan(25 * hour);
 });
 

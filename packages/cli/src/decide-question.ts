@@ -105,6 +105,8 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
       const reason = given.text('reason');
       const revision = given.count('revision') ?? view.preview?.revision;
       const bound = deciding.runs || given.has('digest');
+      // Asked before the decision: a holder may end the call, and itself, before this process looks again.
+      const isAlive = (await statusOfOwner(ledger, question.stored.ownerId)) !== 'gone';
       const decided = await decide(ledger, view, {
         ...decision,
         ...decider,
@@ -112,11 +114,10 @@ export async function decideQuestion(given: Given, context: Context, deciding: D
         ...(bound && { inputDigest: view.inputDigest }),
         ...((bound || given.has('revision')) && revision !== undefined && { revision }),
       });
-      const isAlive = (await statusOfOwner(ledger, question.stored.ownerId)) !== 'gone';
       const ends =
         decided.status !== 'pending' && (decision.decision === 'deny' || decision.decision === 'respond');
       // If the holder has ended, this process settles a call that will not run, so it must wait for that.
-      const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 3_000 : 0) : waitSeconds * 1_000;
+      const waitMs = waitSeconds === undefined ? (ends && !isAlive ? 30_000 : 0) : waitSeconds * 1_000;
       if (given.has('json'))
         await context.out.print(safeJson({ ...confirmationToJson(decided), holderAlive: isAlive }));
       else for (const line of said(decided, deciding, isAlive, ends)) await context.out.say(line);

@@ -8,6 +8,7 @@ import type { ContractsInForce, Stats, ToolDetail } from '@quittance/server';
 import { makeFileToken } from '../../../test/make-token.ts';
 import { startCli } from '../../../test/run-cli.ts';
 import { root } from '../../../test/sources.ts';
+import { untilDecided } from '../../../test/until-decided.ts';
 
 let folder = '';
 beforeEach(() => {
@@ -130,7 +131,7 @@ test('a server continues after the reader of its messages has ended', async () =
 test("serves a user's runtime with its tools, contracts and budgets", async () => {
   await serving(moduleWith('cents'), async (ask) => {
     const call = { id: 'c1', name: 'pay_supplier', arguments: { cents: 5 } };
-    await ask('/v1/calls', { sessionId: 's1', call });
+    await untilDecided(() => ask('/v1/calls', { sessionId: 's1', call }));
     const detail = await ask<ToolDetail>('/v1/tools/pay_supplier');
     expect(detail.tool).toMatchObject({ known: true, mode: 'external', modeOrigin: 'declared', calls: 1 });
     expect(detail.schema).toMatchObject({ properties: { cents: { type: 'integer' } } });

@@ -49,11 +49,11 @@ describe('contractsFromTemplate', () => {
     const root = join(import.meta.dirname, '../../../..');
     try {
       // As a bundler leaves it: the code is in another package, which even has its own templates.
-      cpSync(join(root, 'src'), join(app, 'src'), { recursive: true });
-      cpSync(join(root, 'templates'), join(app, 'templates'), { recursive: true });
+      for (const name of ['src', 'templates'])
+        cpSync(join(root, 'packages/quittance', name), join(app, name), { recursive: true });
       writeFileSync(join(app, 'package.json'), '{ "name": "app", "type": "module" }');
       symlinkSync(join(root, 'node_modules'), join(app, 'node_modules'));
-      const program = `import { contractsFromTemplate } from '../../../../src/contracts/src/contracts.ts';
+      const program = `import { contractsFromTemplate } from './src/contracts.ts';
         try { contractsFromTemplate('file-agent') } catch ({ code, message }) { console.log(code, message) }`;
       const { stdout } = await promisify(execFile)(
         process.execPath,

@@ -1,0 +1,15 @@
+/**
+ * Sends a request to a server again while its answer says that a call is running, but not for which worker: a busy server
+ * answers like that before its gates have decided. The same request makes no second call.
+ */
+export async function untilDecided<Answer>(
+  send: () => Promise<Answer>,
+  bodyOf: (answer: Answer) => unknown = (answer) => answer,
+): Promise<Answer> {
+  for (;;) {
+    const answer = await send();
+    // Any answer may come here, and only that of a call has these.
+    const body = bodyOf(answer) as { readonly decision?: unknown; readonly worker?: unknown } | null;
+    if (body?.decision !== 'running' || body.worker !== undefined) return answer;
+  }
+}
