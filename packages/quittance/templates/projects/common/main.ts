@@ -1,7 +1,7 @@
 /** Runs the agent once: `npm start`. */
-import { runAgent } from '../../../../../templates/projects/common/agent.ts';
-import { openProjectLedger } from '../../../../../templates/projects/common/ledger.ts';
-import { governProject } from '../../../../../templates/projects/common/quittance.ts';
+import { runAgent } from './agent.ts';
+import { openProjectLedger } from './ledger.ts';
+import { governProject } from './quittance.ts';
 
 const ledger = await openProjectLedger();
 const governed = await governProject(ledger);

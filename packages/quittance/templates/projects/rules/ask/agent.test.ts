@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMemoryLedger } from 'quittance/ledger';
-import { runAgent } from '../../../../../../templates/projects/rules/ask/agent.ts';
-import { governProject, refunds } from '../../../../../../templates/projects/rules/ask/quittance.ts';
+import { runAgent } from './agent.ts';
+import { governProject, refunds } from './quittance.ts';
 
 test('a large refund waits for a person, and runs once after the approval', async () => {
   const governed = await governProject(createMemoryLedger());

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMemoryLedger } from 'quittance/ledger';
-import { runAgent } from '../../../../../../templates/projects/rules/block/agent.ts';
-import { governProject, refunds } from '../../../../../../templates/projects/rules/block/quittance.ts';
+import { runAgent } from './agent.ts';
+import { governProject, refunds } from './quittance.ts';
 
 test('a large refund never runs, and the record names the rule', async () => {
   const governed = await governProject(createMemoryLedger());

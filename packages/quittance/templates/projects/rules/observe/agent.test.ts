@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createMemoryLedger } from 'quittance/ledger';
-import { runAgent } from '../../../../../../templates/projects/rules/observe/agent.ts';
-import { governProject, refunds } from '../../../../../../templates/projects/rules/observe/quittance.ts';
+import { runAgent } from './agent.ts';
+import { governProject, refunds } from './quittance.ts';
 
 test('rules that only observe stop nothing, and are on record', async () => {
   const governed = await governProject(createMemoryLedger());
