@@ -30,7 +30,12 @@ test('every cell outside of the behavior suite names an existing test', async ()
 
 test('every way around a governed tool names an existing test', () => {
   const sources = globSync(
-    ['test/frameworks/*.test.ts', 'test/frameworks/suite/*.ts', 'packages/adapter-kit/src/*/*.test.ts'],
+    [
+      'test/frameworks/*.test.ts',
+      'test/frameworks/suite/*.ts',
+      'packages/*/src/{*.test.ts,adopt/*.test.ts,run/*.test.ts}',
+      'test/adapters/*.test.ts',
+    ],
     {
       cwd: root,
     },
