@@ -39,7 +39,7 @@ function page(events: readonly DescribedEvent[], emitted: DescribedEvent): strin
 
 The ledger stores every change as an event, and all views are computed from events. Events are ordered by session, and each has the id of its cause. \`runtime.events.list\` reads the events of a session or a call, \`runtime.events.tail\` follows all of them from any position, and [behaviors](behaviors.md) react to them.
 
-Names never change. A type may get a new field; no field is renamed, moved or dropped, and an older version preserves what a newer one wrote. The [JSON Schema of all events](../packages/quittance/schema/events.schema.json) is in the package as \`quittance/events.schema.json\`.
+Names never change. A type may get a new field; no field is renamed, moved or dropped, and an older version preserves what a newer one wrote. The [JSON Schema of all events](../packages/quittance/schema/events.schema.json) can be imported as \`quittance/events.schema.json\`.
 
 Every event has \`id\`, \`type\`, \`sessionId\`, \`turnId\`, \`at\` (milliseconds since 1970, by the ledger's clock) and \`cause\` (the id of the event that caused it). Events about a call have its \`callId\`. A field that is \`undefined\` is absent from JSON. Payloads are in stored form, without redacted values.
 

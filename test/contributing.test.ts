@@ -24,7 +24,7 @@ describe.each(pages)('%s', (page) => {
 
   test('names files and scripts that exist', () => {
     const code = [...read(page).matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
-    const paths = code.filter((text) => /^(?:src|test|docs|scripts)\/[\w./-]+$/.test(text));
+    const paths = code.filter((text) => /^(?:packages|test|docs|scripts)\/[\w./-]+$/.test(text));
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
     const scripts = [...read(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name);
     expect(scripts.filter((name) => !(name in manifest.scripts))).toEqual([]);

@@ -29,7 +29,7 @@ describe('the required names', () => {
         .map((door) => door.trim().split('\n'))
         .map(([door = '', ...exported]) => [door, exported.map((line) => line.trim().split(/\s+/)[1])]),
     );
-    const rows = [...page.matchAll(/^\| `(quittance[/a-z-]*)` +\| (.+) \|$/gm)];
+    const rows = [...page.matchAll(/^\| `(@?quittance[/a-z-]*)` +\| (.+) \|$/gm)];
     expect(rows.length).toBeGreaterThan(4);
     for (const [, door = '', cell = ''] of rows)
       for (const [, name] of cell.matchAll(/`([^`]+)`/g))

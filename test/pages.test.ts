@@ -10,6 +10,7 @@ import { commands } from '../packages/cli/src/commands.ts';
 import { isGroup } from '../packages/cli/src/program-help.ts';
 import { recipes } from '../scripts/cookbook.ts';
 import { renderCookbook, renderIndex } from '../scripts/render-handbook.ts';
+import { readPackages } from '../scripts/packages.ts';
 import { findHeadings } from '../scripts/site/headings.ts';
 import { findUnlisted, navigation, projectPages } from '../scripts/site/navigation.ts';
 import { root } from './sources.ts';
@@ -62,6 +63,18 @@ test('every link leads to a page, and to a heading of it', () => {
       .map(([link]) => `${path}: ${link}`);
   });
   expect(broken).toEqual([]);
+});
+
+test('the page of packages lists every published package, with its peers', () => {
+  const rows = [...read('docs/packages.md').matchAll(/^\| `([^`]+)` +\|.*\|([^|]*)\|$/gm)];
+  const listed = rows.map(([, name = '', peers = '']) => [
+    name,
+    new Set([...peers.matchAll(/`([^`]+)`/g)].map(([, peer]) => peer)),
+  ]);
+  const published = readPackages()
+    .filter(({ isPrivate }) => !isPrivate)
+    .map(({ name, manifest }) => [name, new Set(Object.keys(manifest.peerDependencies ?? {}))]);
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(published));
 });
 
 test('pages of the navigation lead to no page about the work on Quittance itself', () => {

@@ -20,7 +20,7 @@ const planned: readonly Section[] = [
   {
     title: 'Start',
     about: 'five minutes, and the ideas',
-    pages: list('getting-started first-program concepts'),
+    pages: list('getting-started first-program concepts packages'),
   },
   {
     title: 'Guides',

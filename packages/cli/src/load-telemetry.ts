@@ -11,9 +11,10 @@ export async function loadTelemetry(given: Given): Promise<Telemetry | undefined
     return openTelemetry(consoleUrl === undefined ? {} : { consoleUrl });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')
-      throw new UsageError('--telemetry opentelemetry needs the package @opentelemetry/api.', [
-        'npm install @opentelemetry/api @opentelemetry/auto-instrumentations-node',
-      ]);
+      throw new UsageError(
+        '--telemetry opentelemetry needs the packages @quittance/opentelemetry and @opentelemetry/api.',
+        ['npm install @quittance/opentelemetry @opentelemetry/api @opentelemetry/auto-instrumentations-node'],
+      );
     throw error;
   }
 }

@@ -10,7 +10,7 @@ export const configSchemaCommand: CliCommand = {
   name: 'config schema',
   summary: 'Print the JSON Schema of the configuration file, for editors',
   about: [
-    'The package contains the same schema as quittance/config.schema.json. Most editors load it if the first line of the file is `# yaml-language-server: $schema=./node_modules/quittance/schema/config.schema.json`.',
+    'The package quittance contains the same schema: quittance/config.schema.json. Most editors load it if the first line of the file is `# yaml-language-server: $schema=./node_modules/quittance/schema/config.schema.json`.',
   ],
   options: {},
   examples: [['quittance config schema > config.schema.json', 'save it next to the configuration']],

@@ -7,7 +7,7 @@ export const contractsSchemaCommand: CliCommand = {
   name: 'contracts schema',
   summary: 'Print the JSON Schema of contracts, for editors',
   about: [
-    'The package contains the same schema as quittance/contracts.schema.json. Most editors load it if the first line of a document is `# yaml-language-server: $schema=./node_modules/quittance/schema/contracts.schema.json`.',
+    'The package quittance contains the same schema: quittance/contracts.schema.json. Most editors load it if the first line of a document is `# yaml-language-server: $schema=./node_modules/quittance/schema/contracts.schema.json`.',
   ],
   options: {},
   examples: [['quittance contracts schema > contracts.schema.json', 'save it next to the contracts']],
