@@ -1,6 +1,6 @@
 /**
- * Sends a request to a server again while its answer says that a call is running, but not for which worker: a busy server
- * answers like that before its gates have decided. The same request makes no second call.
+ * Sends a request again while the answer is `running` without a worker. A busy server answers like that before its gates
+ * have decided. The same request makes no second call.
  */
 export async function untilDecided<Answer>(
   send: () => Promise<Answer>,

@@ -57,9 +57,15 @@ function checkSqlite(): Finding {
 
 function checkDriver(): Finding {
   try {
-    const { version } = require('pg/package.json') as { readonly version: string };
+    // The driver belongs to that package, which may be the only one that can load it.
+    const ledger = createRequire(require.resolve('@quittance/postgres/package.json'));
+    const { version } = ledger('pg/package.json') as { readonly version: string };
     return fine('pg', `pg ${version}`);
   } catch {
-    return problem('pg', 'The package "pg" is not installed.', 'Install it: npm install pg');
+    return problem(
+      'pg',
+      'The package "@quittance/postgres" or "pg" is not installed.',
+      'Install them: npm install @quittance/postgres pg',
+    );
   }
 }
