@@ -225,7 +225,7 @@ const list = (folder: string): readonly string[] => {
  * The folders of these packages, from the URL of a module of this one. If a host bundled the code, only the bundle file.
  * Empty if the module is not from a file.
  */
-function packageFolders(moduleUrl: string): readonly string[] {
+export function packageFolders(moduleUrl: string): readonly string[] {
   if (!moduleUrl.startsWith('file:')) return [];
   const own = ownFolder(moduleUrl);
   if (own === undefined) return [fileURLToPath(moduleUrl)];
@@ -236,25 +236,17 @@ function packageFolders(moduleUrl: string): readonly string[] {
   const others =
     inStore !== undefined
       ? [
-          ...namesIn(store).filter((name) => name.startsWith('@quittance+')),
+          ...list(store).filter((name) => name.startsWith('@quittance+')),
           '../quittance',
           '../@quittance',
         ].map((name) => join(store, name))
       : basename(above) === 'node_modules'
         ? [join(above, '@quittance')]
         : // A checkout, or a link to one.
-          namesIn(above)
+          list(above)
             .map((name) => join(above, name))
             .filter((folder) => String(nameOf(join(folder, 'package.json'))).startsWith('@quittance/'));
   return [own, ...others];
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // a folder that cannot be listed has nothing that a program could load
-  }
 }
 
 /** Undefined if a host has bundled the code: then the next package.json above it belongs to another package. */
