@@ -143,7 +143,8 @@ export default defineConfig(
         // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
         sourcemap: true,
         plugins: [checkPrograms],
-        outputOptions: { codeSplitting: { groups } },
+        // The declarations and the sources in the maps have the comments too.
+        outputOptions: { codeSplitting: { groups }, comments: { jsdoc: false } },
         dts: false,
       },
       // The declarations of all doors together, so that the doors share them. Declarations hold no code of Node.
