@@ -306,7 +306,8 @@ function compileAlone(schema: JsonObject | boolean): JsonSchemaChecker {
   const spoken = findDialect(schema);
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);
-  addFormats(ajv);
+  // Formats take longer to load than most schemas to compile. A reference could lead to the draft's own, which has some.
+  if (/"(?:format|\$)/.test(JSON.stringify(schema))) addFormats(ajv);
   // Generated code that collects evaluated properties can throw, so only schemas that need it collect them.
   ajv.opts.unevaluated = JSON.stringify(schema).includes('"unevaluated');
   const steps = new CheckSteps();
