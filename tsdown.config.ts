@@ -6,7 +6,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { UserConfig } from 'tsdown';
+import type { Rolldown, UserConfig } from 'tsdown';
 import { defineConfig } from 'tsdown';
 import type { Package } from './scripts/packages.ts';
 import { readPackages } from './scripts/packages.ts';
@@ -70,43 +70,54 @@ function entriesOf({ folder, name, doors }: Package): {
 
 const react = resolve(root, 'packages/react');
 
-/** Modules that a page loads: what the React package imports, and all that follows. */
-const pageModules = new Set<string>();
-const toFollow = sources
-  .filter((path) => path.startsWith('packages/react/'))
-  .map((path) => resolve(root, path));
-for (const path of toFollow)
-  for (const [, to = ''] of read(path).matchAll(/^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm)) {
-    if (to.startsWith('node:')) throw new Error(`A page loads ${path}, which imports ${to}.`);
-    const inner = /^quittance\/internal\/(.+)$/.exec(to)?.[1];
-    const target =
-      inner !== undefined
-        ? resolve(root, `packages/quittance/src/${inner}.ts`)
-        : to.startsWith('.')
-          ? resolve(dirname(path), to)
-          : undefined;
-    if (target === undefined || pageModules.has(target)) continue;
-    pageModules.add(target);
-    toFollow.push(target);
-  }
+/** The given modules and all that their static imports load. */
+function loadedBy(paths: readonly string[], visit?: (path: string, to: string) => void): ReadonlySet<string> {
+  const modules = new Set<string>(paths);
+  for (const path of modules)
+    for (const [, to = ''] of read(path).matchAll(/^(?:import|export)(?! type\b)[^;]*? from '([^']+)';$/gm)) {
+      visit?.(path, to);
+      const inner = /^quittance\/internal\/(.+)$/.exec(to)?.[1];
+      if (inner !== undefined) modules.add(resolve(root, `packages/quittance/src/${inner}.ts`));
+      else if (to.startsWith('.')) modules.add(resolve(dirname(path), to));
+    }
+  return modules;
+}
 
-/** These name a file next to them, so their code must be in a chunk next to it and not in an entry below. */
-const besideProgram = /\bnew URL\(`\.\/|\btaskModule\('/;
+const page = loadedBy(
+  sources.filter((path) => path.startsWith('packages/react/')).map((path) => resolve(root, path)),
+  (path, to) => {
+    if (to.startsWith('node:')) throw new Error(`A page loads ${path}, which imports ${to}.`);
+  },
+);
+const loadedByCore = (...modules: readonly string[]): ReadonlySet<string> =>
+  loadedBy(modules.map((module) => resolve(root, `packages/quittance/src/${module}.ts`)));
+const core = loadedByCore('index');
+/** What doors and programs load that need no runtime. */
+const light = loadedByCore('store/sqlite/writer-thread', 'events', 'wire');
 
 /**
- * Pages and Node share one chunk of what both need. Nothing of Node may come into it. Nearly every door needs the folders
- * below, so each is one chunk: many small chunks that import from each other take longer to load.
+ * Many small chunks that import from each other take long to load. So what `import 'quittance'` loads is three chunks: what
+ * pages need too, where nothing of Node may come in, what light doors need too, and the rest. A group takes what its modules
+ * import along, unless a group above has it.
  */
 const groups = [
-  { name: 'shared', test: (id: string) => pageModules.has(id), priority: 2 },
-  {
-    name: 'programs',
-    test: (id: string) => id.startsWith(join(root, 'packages')) && besideProgram.test(read(id)),
-    priority: 1,
-  },
-  { name: 'core', test: /quittance\/src\/(?:base|call|tool)\//, minShareCount: 2 },
-  { name: 'runtime', test: /quittance\/src\/runtime\//, minShareCount: 2 },
+  { name: 'shared', test: (id: string) => page.has(id), priority: 4 },
+  { name: 'base', test: (id: string) => core.has(id) && light.has(id), priority: 3 },
+  { name: 'core', test: (id: string) => core.has(id), priority: 2 },
 ];
+
+/** A module that starts a program names a file next to it. */
+const startsProgram = /\bnew URL\(`\.\/|\btaskModule\('/;
+const checkPrograms: Rolldown.Plugin = {
+  name: 'check-programs',
+  generateBundle(_, files) {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk' && file.fileName.includes('/'))
+        for (const id of file.moduleIds)
+          if (id.startsWith(root) && startsProgram.test(read(id)))
+            throw new Error(`${id} starts a program of dist and must not be in ${file.fileName}: group it.`);
+  },
+};
 
 const common = {
   format: 'esm',
@@ -131,7 +142,9 @@ export default defineConfig(
         target: ['node24.16', 'es2023'],
         // People read what they run: names and lines are those of the sources, and the maps hold the sources themselves.
         sourcemap: true,
-        outputOptions: { codeSplitting: { groups } },
+        plugins: [checkPrograms],
+        // The declarations and the sources in the maps have the comments too.
+        outputOptions: { codeSplitting: { groups }, comments: { jsdoc: false } },
         dts: false,
       },
       // The declarations of all doors together, so that the doors share them. Declarations hold no code of Node.

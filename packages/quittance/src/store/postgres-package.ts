@@ -32,7 +32,6 @@ export function postgresPackage(): PostgresPackage {
       'config.invalid',
       'A PostgreSQL ledger needs two more packages. Install them in your project: npm install @quittance/postgres pg.',
       { package: '@quittance/postgres' },
-      error,
     );
   }
 }

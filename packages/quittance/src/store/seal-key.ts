@@ -5,7 +5,6 @@
  * The sources, in this order: the options of the program, one environment variable, the file `.quittance/seal.key`. The
  * first process creates that file. The ledger refuses a process with another key.
  */
-import { execSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { QuittanceError } from '../base/error.ts';
@@ -147,7 +146,8 @@ function parseWord(word: string): Uint8Array | undefined {
 
 function runCommand(command: string): string {
   try {
-    return execSync(command, {
+    // Loaded here: few programs have such a command, and it takes milliseconds.
+    return process.getBuiltinModule('node:child_process').execSync(command, {
       encoding: 'utf8',
       timeout: commandTimeoutMs,
       stdio: ['ignore', 'pipe', 'inherit'],

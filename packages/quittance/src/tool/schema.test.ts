@@ -1,12 +1,17 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
+import { Ajv } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { type } from 'arktype';
+import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { isQuittanceError } from '../base/error.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
 import type { CompiledSchema } from './schema.ts';
-import { compileSchema, jsonSchema } from './schema.ts';
+import { compileSchema, isPlainSchema, jsonSchema } from './schema.ts';
 
 const input = { what: 'input', tool: 'refund' } as const;
 const output = { what: 'output', tool: 'refund' } as const;
@@ -364,5 +369,61 @@ describe('a rejected promise inside a schema', () => {
     } finally {
       process.off('unhandledRejection', listen);
     }
+  });
+});
+
+describe('a schema that is taken for valid without a look into its draft', () => {
+  const names = `title format pattern $ref type enum const default examples required minimum exclusiveMaximum
+    multipleOf minLength maxItems minProperties uniqueItems readOnly deprecated $comment $id $anchor contains
+    dependencies if $defs items additionalProperties propertyNames not properties definitions anyOf allOf`.split(
+    /\s+/,
+  );
+  const { schema } = fc.letrec<{ schema: JsonValue; part: JsonValue }>((tie) => ({
+    schema: fc.oneof({ maxDepth: 3, withCrossShrink: true }, fc.boolean(), tie('part')),
+    part: fc.dictionary(
+      fc.constantFrom(...names),
+      fc.oneof(
+        { maxDepth: 3 },
+        fc.constantFrom<JsonValue>('string', 'object', 'other', '', true, 0, 1, -1, 1.5, null),
+        fc.array(fc.constantFrom<JsonValue>('string', 'string', 'null', 1), { maxLength: 3 }),
+        tie('schema'),
+        fc.array(tie('schema'), { maxLength: 2 }),
+        fc.dictionary(fc.constantFrom('a', 'b'), tie('schema'), { maxKeys: 2 }),
+      ),
+      { maxKeys: 3 },
+    ),
+  }));
+  const given = { strict: false, logger: false, validateFormats: false } as const;
+  const drafts = [new Ajv(given), new Ajv2019(given), new Ajv2020(given)];
+
+  test('is valid in every draft', () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(schema, (each) => {
+        if (!isPlainSchema(each)) return;
+        plain++;
+        for (const draft of drafts) expect(draft.validateSchema(each as JsonObject)).toBe(true); // ajv takes booleans
+      }),
+      { numRuns: 3000 },
+    );
+    expect(plain).toBeGreaterThan(300);
+  });
+
+  test.each<JsonObject>([
+    { type: ['string', 'string'] },
+    { type: 'text' },
+    { enum: [] },
+    { enum: ['a', 'a'] },
+    { enum: [{ a: 1 }] },
+    { required: ['a', 'a'] },
+    { minLength: -1 },
+    { minItems: 1.5 },
+    { anyOf: [] },
+    { properties: { a: 1 } },
+    { items: [{}] },
+    { $schema: 'https://json-schema.org/draft/2020-12/schema' },
+    { madeUp: 1 },
+  ])('%j is left to its draft', (each) => {
+    expect(isPlainSchema(each)).toBe(false);
   });
 });

@@ -306,7 +306,8 @@ function compileAlone(schema: JsonObject | boolean): JsonSchemaChecker {
   const spoken = findDialect(schema);
   refuseBroken(schema, spoken);
   const ajv = spoken.create(options);
-  addFormats(ajv);
+  // Formats take longer to load than most schemas to compile. A reference could lead to the draft's own, which has some.
+  if (/"(?:format|\$)/.test(JSON.stringify(schema))) addFormats(ajv);
   // Generated code that collects evaluated properties can throw, so only schemas that need it collect them.
   ajv.opts.unevaluated = JSON.stringify(schema).includes('"unevaluated');
   const steps = new CheckSteps();
@@ -397,11 +398,62 @@ function findDialect(schema: JsonObject | boolean): Dialect {
   );
 }
 
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isFlag = (value: unknown): boolean => typeof value === 'boolean';
+const isNumber = (value: unknown): boolean => Number.isFinite(value);
+const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0;
+const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
+const areDifferent = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
+const areTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every(isText) && areDifferent(value);
+const typeNames = new Set<unknown>(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+
+type Judge = (value: JsonValue, depth: number) => boolean;
+const areSchemas: Judge = (value, depth) =>
+  Array.isArray(value) && value.length > 0 && value.every((each: JsonValue) => isPlainSchema(each, depth));
+const areNamedSchemas: Judge = (value, depth) =>
+  isJsonObject(value) && Object.values(value).every((each) => isPlainSchema(each, depth));
+
+/** Keywords that mean the same in every supported draft, and the values that every draft allows. */
+const plainKeywords = new Map<string, Judge>([
+  ...['title', 'description', 'format', 'pattern', '$comment', '$ref'].map((key) => [key, isText] as const),
+  ...['readOnly', 'writeOnly', 'uniqueItems', 'deprecated'].map((key) => [key, isFlag] as const),
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'].map((key) => [key, isNumber] as const),
+  ...['Length', 'Items', 'Properties'].flatMap(
+    (key) =>
+      [
+        [`min${key}`, isCount],
+        [`max${key}`, isCount],
+      ] as const,
+  ),
+  ...['const', 'default'].map((key) => [key, () => true] as const),
+  [
+    'enum',
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isScalar) && areDifferent(value),
+  ],
+  ['examples', Array.isArray],
+  ...['items', 'additionalProperties', 'propertyNames', 'not'].map((key) => [key, isPlainSchema] as const),
+  ...['properties', '$defs', 'definitions'].map((key) => [key, areNamedSchemas] as const),
+  ...['anyOf', 'oneOf', 'allOf'].map((key) => [key, areSchemas] as const),
+  ['required', areTexts],
+  ['type', (value) => typeNames.has(value)],
+]);
+
+/**
+ * True only if the schema is valid in every supported draft. Most tools have such a schema, and to compile the draft's
+ * own schema takes most of the time of a first call. Any other schema is left to the draft.
+ */
+export function isPlainSchema(schema: JsonValue, depth = 0): boolean {
+  if (typeof schema === 'boolean') return true;
+  if (!isJsonObject(schema) || depth > 50) return false;
+  return Object.entries(schema).every(([key, value]) => plainKeywords.get(key)?.(value, depth + 1) ?? false);
+}
+
 /** Checks the schema by the draft's own schema, and for parts that Ajv would ignore silently. */
 function refuseBroken(schema: JsonObject | boolean, { name, judge }: Dialect): void {
-  const ajv = judge();
   const { $schema: _, ...plain } = isJsonObject(schema) ? schema : {};
-  if (ajv.validateSchema(plain) !== true) {
+  const ajv = isPlainSchema(plain) ? undefined : judge();
+  if (ajv !== undefined && ajv.validateSchema(plain) !== true) {
     const said = (ajv.errors ?? [])
       .slice(0, 3)
       .map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);

@@ -1,15 +1,19 @@
 /**
- * Regular expressions that run in time linear in their input, whatever the pattern. Only this file and
- * find-matches.ts use RE2JS.
+ * Regular expressions that run in time linear in their input, whatever the pattern. Only this file uses RE2JS.
  *
  * 1. `test` reads the whole text. Literals that every match needs are searched first: by the platform if every match
  *    begins with one, else by RE2JS. So a long text without them costs no more than a search for them.
  * 2. A pattern that RE2 does not support (lookaround, backreference) is rejected, with a way to rewrite it.
  * 3. One lookaround is supported: `^(?!a)b` is compiled as two patterns, because it means `^b` and not `^a`.
  */
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+import type * as re2js from 're2js';
 import type { TextSpan } from './text-span.ts';
-import type { Matcher } from 're2js';
+import type { Matcher, RE2JS } from 're2js';
+
+const load = createRequire(import.meta.url);
+/** Loaded with the first pattern: most programs have none. */
+const engine = (): typeof RE2JS => (load('re2js') as typeof re2js).RE2JS; // as its declarations say
 
 export type LinearRegex = {
   readonly source: string;
@@ -88,7 +92,7 @@ function findGroupEnd(pattern: string, from: number): number | undefined {
 
 function parsePlain(pattern: string): RegexReading {
   try {
-    const compiled = RE2JS.compile(translate(pattern));
+    const compiled = engine().compile(translate(pattern));
     const problem = explainLongReference(pattern, compiled.groupCount());
     return problem === undefined ? { ok: true, regex: toLinear(pattern, compiled) } : { ok: false, problem };
   } catch (error) {
@@ -107,7 +111,7 @@ const translate = (pattern: string): string =>
     : pattern.replace(escapes, (escape, high?: string, low?: string, unit?: string) => {
         if (high !== undefined && low !== undefined) {
           const pair = String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16));
-          return RE2JS.quote(pair);
+          return engine().quote(pair);
         }
         if (unit !== undefined && escape.startsWith('\\u')) return `\\x{${unit}}`;
         return escape === '\\Z' ? '\\z' : escape;
