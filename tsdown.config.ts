@@ -96,9 +96,9 @@ const core = loadedByCore('index');
 const light = loadedByCore('store/sqlite/writer-thread', 'events', 'wire');
 
 /**
- * Many small chunks that import from each other take long to load. So what `import 'quittance'` loads is three chunks: what
- * pages need too, where nothing of Node may come in, what light doors need too, and the rest. A group takes what its modules
- * import along, unless a group above has it.
+ * Many small chunks that import from each other take long to load. So `import 'quittance'` loads three chunks. Pages need
+ * the first one too, so nothing of Node may come in. Light doors need the second, and the third is the rest. A group takes
+ * what its modules import along, unless a group above has it.
  */
 const groups = [
   { name: 'shared', test: (id: string) => page.has(id), priority: 4 },
