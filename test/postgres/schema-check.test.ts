@@ -57,11 +57,14 @@ test('the tables that verification expects are those that the migrations make', 
 const input = { type: 'object' } as const;
 
 /** A ledger, and the runs of its calls. */
-async function stage(limit = 2) {
+async function stage(
+  limit = 2,
+  place: { readonly url: string; readonly client: pg.Client } = { url: server.url, client },
+) {
   const schema = `schema_${process.pid}_${stages++}`;
   const ran: string[] = [];
   const open = (options: { readOnly?: boolean } = {}): Promise<OpenLedger> =>
-    openPostgresLedger(server.url, {
+    openPostgresLedger(place.url, {
       schema,
       sealKey: Buffer.alloc(32),
       spillFolder: join(folder, schema),
@@ -103,7 +106,7 @@ async function stage(limit = 2) {
         await new Promise((resolve) => setTimeout(resolve, 5));
     },
     edit: async (sql: string): Promise<void> => {
-      await client.query(`SET search_path TO ${schema}; ${sql}; RESET search_path`);
+      await place.client.query(`SET search_path TO ${schema}; ${sql}; RESET search_path`);
     },
   };
 }
@@ -362,7 +365,13 @@ it.each(harmless)(
 );
 
 it('an event trigger of the database is noted, because it sees only commands that change tables', async () => {
-  const { ledger, open, edit, schema } = await stage();
+  // In a database of its own: the ledgers of other tests would note it too.
+  const database = `noted_${process.pid}`;
+  const url = Object.assign(new URL(server.url), { pathname: `/${database}` }).href;
+  await client.query(`CREATE DATABASE ${database}`);
+  const own = new pg.Client({ connectionString: url });
+  await own.connect();
+  const { ledger, open, edit, schema } = await stage(2, { url, client: own });
   await edit(
     `CREATE FUNCTION noted() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN END $$; CREATE EVENT TRIGGER ${schema} ON sql_drop EXECUTE FUNCTION noted()`,
   );
@@ -372,7 +381,9 @@ it('an event trigger of the database is noted, because it sees only commands tha
     );
     opened.push(await open());
   } finally {
-    await edit(`DROP EVENT TRIGGER ${schema}`);
+    for (const one of opened.splice(0).reverse()) await one.close();
+    await own.end();
+    await client.query(`DROP DATABASE ${database} WITH (FORCE)`);
   }
 });
 
