@@ -150,6 +150,14 @@ describe('the package, installed in an empty folder', () => {
     expect(stdout).toBe('1,1,1,1,1\n');
   });
 
+  it('names the packages to install for a ledger in PostgreSQL', async () => {
+    const failed = quittance(['calls', '--ledger', 'postgres://localhost/agents'], join(folder, 'home'));
+    await expect(failed).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('npm install @quittance/postgres pg') as string,
+    });
+  });
+
   it('writes a project that runs, with types, a test and a ledger that verifies', async () => {
     const home = join(folder, 'home');
     const made = await quittance(

@@ -9,7 +9,7 @@ import { QuittanceError } from '../base/error.ts';
 import type { OpenLedger } from '../ledger/ledger.ts';
 import type { OwnFile } from '../policy/own-files/own-file.ts';
 
-/** What the package exports. It imports this type, so both sides agree. */
+/** What the package exports. `index.test-d.ts` of the package compares the two. */
 export type PostgresPackage = {
   /** Throws `config.invalid` for a mistake in the URL. Opens nothing. */
   readonly checkPostgresUrl: (url: string) => void;
@@ -25,7 +25,7 @@ const load = createRequire(import.meta.url);
 /** Throws `config.invalid` if the package is not installed. */
 export function postgresPackage(): PostgresPackage {
   try {
-    return load('@quittance/postgres') as PostgresPackage; // the package is checked against this type
+    return load('@quittance/postgres') as PostgresPackage; // compared in a type test of the package
   } catch (error) {
     if ((error as { readonly code?: unknown }).code !== 'MODULE_NOT_FOUND') throw error;
     throw new QuittanceError(
